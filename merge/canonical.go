@@ -1,0 +1,130 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"unicode/utf8"
+)
+
+// CBOR major types, RFC 8949 section 3.1.
+const (
+	majorUint = iota
+	majorNegative
+	majorBytes
+	majorText
+	majorArray
+	majorMap
+	majorTag
+	majorSimple
+)
+
+// CheckCanonical reports whether b is exactly one CBOR value in the house
+// form: RFC 8949 core deterministic encoding (shortest heads, definite lengths,
+// map keys ascending and distinct) without tags, floats or undefined, valid
+// UTF-8, nested at most 8 deep. It walks the bytes once and allocates nothing,
+// so it may run on unverified input. Errors: ErrMalformed.
+//
+// That this equals decoding generically and encoding again is held by
+// FuzzCheckCanonical.
+func CheckCanonical(b []byte) error {
+	rest, err := skipValue(b, depthMax)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return fmt.Errorf("%w: %d bytes after the value", ErrMalformed, len(rest))
+	}
+	return nil
+}
+
+// skipValue checks the value at the start of b and returns what follows it.
+func skipValue(b []byte, depth int) ([]byte, error) {
+	major, arg, rest, err := readHead(b)
+	if err != nil {
+		return nil, err
+	}
+	switch major {
+	case majorBytes, majorText:
+		if arg > uint64(len(rest)) {
+			return nil, fmt.Errorf("%w: string of %d bytes, %d left", ErrMalformed, arg, len(rest))
+		}
+		if major == majorText && !utf8.Valid(rest[:arg]) {
+			return nil, fmt.Errorf("%w: text is not UTF-8", ErrMalformed)
+		}
+		return rest[arg:], nil
+	case majorArray:
+		return skipArray(rest, arg, depth)
+	case majorMap:
+		return skipMap(rest, arg, depth)
+	case majorTag:
+		return nil, fmt.Errorf("%w: tag %d", ErrMalformed, arg)
+	case majorSimple:
+		if b[0] < 0xf4 || b[0] > 0xf6 { // false, true, null
+			return nil, fmt.Errorf("%w: float or simple value %#x", ErrMalformed, b[0])
+		}
+	}
+	return rest, nil
+}
+
+func skipArray(rest []byte, n uint64, depth int) ([]byte, error) {
+	if depth == 0 || n > uint64(len(rest)) {
+		return nil, fmt.Errorf("%w: array of %d, too deep or too long", ErrMalformed, n)
+	}
+	var err error
+	for range n {
+		if rest, err = skipValue(rest, depth-1); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}
+
+func skipMap(rest []byte, n uint64, depth int) ([]byte, error) {
+	if depth == 0 || n > uint64(len(rest))/2 {
+		return nil, fmt.Errorf("%w: map of %d, too deep or too long", ErrMalformed, n)
+	}
+	var previous []byte
+	for range n {
+		afterKey, err := skipValue(rest, depth-1)
+		if err != nil {
+			return nil, err
+		}
+		key := rest[:len(rest)-len(afterKey)]
+		if previous != nil && bytes.Compare(previous, key) >= 0 {
+			return nil, fmt.Errorf("%w: map keys not ascending", ErrMalformed)
+		}
+		previous = key
+		if rest, err = skipValue(afterKey, depth-1); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}
+
+// readHead reads the initial byte and its argument and refuses heads that are
+// not the shortest form of their argument.
+func readHead(b []byte) (major byte, arg uint64, rest []byte, err error) {
+	if len(b) == 0 {
+		return 0, 0, nil, fmt.Errorf("%w: ends early", ErrMalformed)
+	}
+	major, info, rest := b[0]>>5, b[0]&0x1f, b[1:]
+	if info < 24 {
+		return major, uint64(info), rest, nil
+	}
+	if info > 27 || major == majorSimple {
+		return 0, 0, nil, fmt.Errorf("%w: head %#x", ErrMalformed, b[0])
+	}
+	size := 1 << (info - 24)
+	if len(rest) < size {
+		return 0, 0, nil, fmt.Errorf("%w: ends early", ErrMalformed)
+	}
+	var padded [8]byte
+	copy(padded[8-size:], rest[:size])
+	arg = binary.BigEndian.Uint64(padded[:])
+	shortest := [...]uint64{24, 1 << 8, 1 << 16, 1 << 32}[info-24]
+	if arg < shortest {
+		return 0, 0, nil, fmt.Errorf("%w: %d is not in its shortest form", ErrMalformed, arg)
+	}
+	return major, arg, rest[size:], nil
+}
