@@ -3,6 +3,7 @@ package hlc
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 )
@@ -86,10 +87,12 @@ func (c *Clock) Last() Timestamp {
 	return c.last
 }
 
-// Drift returns how far t lies ahead of physical time now; negative when it
-// lies behind.
+// Drift returns how far a valid t lies ahead of physical time now; negative
+// when it lies behind. What a Duration cannot hold, 292 years, is cut to it.
 func (c *Clock) Drift(t Timestamp) time.Duration {
-	return time.Duration(t.Wall-c.physical()) * time.Millisecond
+	const limit = math.MaxInt64 / int64(time.Millisecond)
+	drift := min(max(t.Wall-c.physical(), -limit), limit)
+	return time.Duration(drift) * time.Millisecond
 }
 
 // physical returns the time in milliseconds, held within the range that a

@@ -35,10 +35,11 @@ func (b Basis) search(writer InstanceID) (int, bool) {
 	})
 }
 
-// With returns b with the entry of writer raised to stamp; entries never fall.
+// With returns b with the entry of writer raised to stamp; entries never fall,
+// and a zero stamp adds none.
 func (b Basis) With(writer InstanceID, stamp hlc.Timestamp) Basis {
 	i, found := b.search(writer)
-	if found && !stamp.After(b[i].Stamp) {
+	if !stamp.After(b.Stamp(writer)) {
 		return b
 	}
 	if found {
@@ -82,7 +83,8 @@ func (b Basis) trim(self InstanceID, keep func(InstanceID) bool) Basis {
 		if c := y.Stamp.Compare(x.Stamp); c != 0 {
 			return c
 		}
-		return strings.Compare(string(x.Writer), string(y.Writer))
+		// As versions are ordered, so that the entry of the head stays.
+		return strings.Compare(string(y.Writer), string(x.Writer))
 	})
 	kept = kept[:BasisMax]
 	slices.SortFunc(kept, func(x, y BasisEntry) int {
@@ -92,7 +94,7 @@ func (b Basis) trim(self InstanceID, keep func(InstanceID) bool) Basis {
 }
 
 // validate checks the basis of a version by writer at stamp: sorted, within
-// the limit, an own entry equal to the stamp, and none above it. Errors:
+// the limit, an own entry equal to the stamp, none above it and none of zero. Errors:
 // ErrMalformed.
 func (b Basis) validate(writer InstanceID, stamp hlc.Timestamp) error {
 	if len(b) > BasisMax {
@@ -105,8 +107,8 @@ func (b Basis) validate(writer InstanceID, stamp hlc.Timestamp) error {
 		if i > 0 && b[i-1].Writer >= e.Writer {
 			return fmt.Errorf("%w: basis not ascending", ErrMalformed)
 		}
-		if e.Stamp.After(stamp) {
-			return fmt.Errorf("%w: basis entry %s above the stamp %s", ErrMalformed, e.Stamp, stamp)
+		if e.Stamp.IsZero() || !e.Stamp.Valid() || e.Stamp.After(stamp) {
+			return fmt.Errorf("%w: basis entry %s, the stamp is %s", ErrMalformed, e.Stamp, stamp)
 		}
 	}
 	if own := b.Stamp(writer); own != stamp {

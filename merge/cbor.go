@@ -12,13 +12,14 @@ var encMode = mustMode(cbor.CoreDetEncOptions().EncMode())
 // decMode refuses what the house form forbids and a decoder can see; that the
 // bytes are canonical is for CheckCanonical.
 var decMode = mustMode(cbor.DecOptions{
-	DupMapKey:        cbor.DupMapKeyEnforcedAPF,
-	IndefLength:      cbor.IndefLengthForbidden,
-	TagsMd:           cbor.TagsForbidden,
-	UTF8:             cbor.UTF8RejectInvalid,
-	MaxNestedLevels:  depthMax,
-	MaxArrayElements: 1 << 16,
-	MaxMapPairs:      1 << 12,
+	DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+	IndefLength:       cbor.IndefLengthForbidden,
+	TagsMd:            cbor.TagsForbidden,
+	UTF8:              cbor.UTF8RejectInvalid,
+	FieldNameMatching: cbor.FieldNameMatchingCaseSensitive,
+	MaxNestedLevels:   depthMax,
+	MaxArrayElements:  arrayElementsMax,
+	MaxMapPairs:       mapPairsMax,
 }.DecMode())
 
 func mustMode[M any](mode M, err error) M {
@@ -36,11 +37,15 @@ func Marshal(v any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("merge: encode %T: %w", v, err)
 	}
+	if err := CheckCanonical(b); err != nil {
+		return nil, fmt.Errorf("encode %T: %w", v, err)
+	}
 	return b, nil
 }
 
 // Unmarshal decodes one canonical CBOR value into v. Unknown keys of structs
-// are skipped. Errors: ErrMalformed for anything that is not exactly one value
+// are skipped; null reads as zero, and an array of numbers as a byte string, so
+// what is hashed or compared is the bytes, never an encoding of v. Errors: ErrMalformed for anything that is not exactly one value
 // in the house form (see CheckCanonical).
 func Unmarshal(b []byte, v any) error {
 	if err := CheckCanonical(b); err != nil {

@@ -32,13 +32,11 @@ func InstanceOf(key ed25519.PublicKey) InstanceID {
 // other text of 1 to 128 bytes without control characters. Errors:
 // ErrMalformed.
 func ParseInstanceID(text string) (InstanceID, error) {
-	if raw, err := base58.Decode(text); err == nil {
-		if id := InstanceID(raw); id.hasKey() {
-			return id, nil
-		}
+	if id, isKey := parsePeerID(text); isKey {
+		return id, nil
 	}
 	id := InstanceID(text)
-	return id, id.validate()
+	return id, id.validateText()
 }
 
 // PublicKey returns the key that the id stands for; ok is false for text ids.
@@ -67,34 +65,61 @@ func (id InstanceID) validate() error {
 	if id.hasKey() {
 		return nil
 	}
-	return validateText("instance", string(id), instanceBytesMax)
+	return id.validateText()
+}
+
+// validateText accepts what an id without a key may be. The binary and the
+// printed form of a key are refused, so that no text passes for a key and
+// String tells all ids apart.
+func (id InstanceID) validateText() error {
+	if err := validateText("instance", string(id), instanceBytesMax); err != nil {
+		return err
+	}
+	if _, isKey := parsePeerID(string(id)); isKey {
+		return fmt.Errorf("%w: instance %q is the text of a key, not a key", ErrMalformed, string(id))
+	}
+	return nil
+}
+
+// peerTextSize is the length of every printed Ed25519 peer id, and
+// peerTextPrefix its beginning: what peerIDPrefix is in base58.
+const (
+	peerTextSize   = 52
+	peerTextPrefix = "12D3KooW"
+)
+
+// parsePeerID reads the printed form of a peer id.
+func parsePeerID(text string) (id InstanceID, ok bool) {
+	if len(text) != peerTextSize || text[:len(peerTextPrefix)] != peerTextPrefix {
+		return "", false
+	}
+	raw, err := base58.Decode(text)
+	id = InstanceID(raw)
+	return id, err == nil && id.hasKey()
+}
+
+// appendCBOR appends a key as a byte string of 32 bytes, a text id as text.
+func (id InstanceID) appendCBOR(dst []byte) []byte {
+	if id.hasKey() {
+		return appendBytes(dst, id[len(peerIDPrefix):])
+	}
+	return appendText(dst, string(id))
 }
 
 // MarshalCBOR writes a key as a byte string of 32 bytes, a text id as text.
+// Errors: ErrMalformed for an id that is neither.
 func (id InstanceID) MarshalCBOR() ([]byte, error) {
-	if key, ok := id.PublicKey(); ok {
-		return encMode.Marshal([]byte(key))
+	if err := id.validate(); err != nil {
+		return nil, err
 	}
-	return encMode.Marshal(string(id))
+	return id.appendCBOR(nil), nil
 }
 
 // UnmarshalCBOR is the inverse of MarshalCBOR. Errors: ErrMalformed.
 func (id *InstanceID) UnmarshalCBOR(b []byte) error {
-	var raw any
-	if err := decMode.Unmarshal(b, &raw); err != nil {
-		return fmt.Errorf("%w: instance: %w", ErrMalformed, err)
-	}
-	switch v := raw.(type) {
-	case []byte:
-		if len(v) == ed25519.PublicKeySize {
-			*id = InstanceOf(v)
-			return nil
-		}
-	case string:
-		*id = InstanceID(v)
-		return id.validate()
-	}
-	return fmt.Errorf("%w: instance is neither a key nor text", ErrMalformed)
+	d := reader{rest: b}
+	*id = d.instance()
+	return d.end()
 }
 
 var (

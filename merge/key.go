@@ -88,8 +88,15 @@ const sectionSeparator = "\x1f"
 
 // ID returns the section's identity on the wire and in hashes: family,
 // instance, project and workspace, divided by 0x1f.
-func (s Section) ID() string {
-	return strings.Join([]string{s.Family, s.Scope.Instance, s.Scope.Project, s.Scope.Workspace}, sectionSeparator)
+func (s Section) ID() string { return string(s.appendID(nil)) }
+
+func (s Section) appendID(dst []byte) []byte {
+	dst = append(dst, s.Family...)
+	for _, field := range [...]string{s.Scope.Instance, s.Scope.Project, s.Scope.Workspace} {
+		dst = append(dst, sectionSeparator...)
+		dst = append(dst, field...)
+	}
+	return dst
 }
 
 // ParseSectionID is the inverse of Section.ID. Errors: ErrMalformed.

@@ -28,4 +28,8 @@ const (
 	RecordBytesMax = headerBytesMax + BodyBytesMax + 256
 	// depthMax bounds the nesting of CBOR.
 	depthMax = 8
+	// arrayElementsMax and mapPairsMax bound what Unmarshal builds of one array
+	// or map: as many as a body has room for.
+	arrayElementsMax = BodyBytesMax
+	mapPairsMax      = BodyBytesMax / 2
 )

@@ -78,20 +78,20 @@ type Record struct {
 // returns.
 func Seal(r Record, algorithm Algorithm, sign func(message []byte) ([]byte, error)) (Record, error) {
 	r.Algorithm, r.Signature = algorithm, nil
-	header, err := r.encodeHeader()
-	if err != nil {
+	if err := r.validate(); err != nil {
 		return Record{}, err
 	}
-	r.header = header
+	r.header = r.encodeHeader()
 	if algorithm != Unsigned {
+		var err error
 		if r.Signature, err = sign(r.SignedBytes()); err != nil {
 			return Record{}, fmt.Errorf("merge: sign %s: %w", r.Key, err)
 		}
 	}
-	if err := r.validate(); err != nil {
+	if err := r.validateSignature(); err != nil {
 		return Record{}, err
 	}
-	r.hash = itemHash(r.Key, header)
+	r.hash = itemHash(r.Key, r.header)
 	return r, nil
 }
 
@@ -126,17 +126,22 @@ func (r *Record) SignedBytes() []byte {
 	return append(message, r.header...)
 }
 
+// itemHash hashes section id, 0x00, order and header. Nothing divides the last
+// two: an order is UTF-8, and no UTF-8 text can go on with the first byte of a
+// map.
 func itemHash(k Key, header []byte) Hash {
-	h := sha256.New()
-	h.Write([]byte(k.Section().ID()))
-	h.Write([]byte{0})
-	h.Write([]byte(k.Order()))
-	h.Write(header)
-	return Hash(h.Sum(nil))
+	b := make([]byte, 0, 1024)
+	b = k.Section().appendID(b)
+	b = append(b, 0)
+	b = append(b, k.Kind...)
+	b = append(b, 0)
+	b = append(b, k.ID...)
+	b = append(b, header...)
+	return sha256.Sum256(b)
 }
 
-// validate checks everything that can be judged of a record by itself, the
-// signature's value aside. Errors: ErrMalformed, ErrTooLarge, ErrUnsupported.
+// validate checks everything that can be judged of the fields by themselves;
+// the signature is for validateSignature. Errors: ErrMalformed, ErrTooLarge.
 func (r *Record) validate() error {
 	if err := r.Key.Validate(); err != nil {
 		return err
@@ -145,8 +150,6 @@ func (r *Record) validate() error {
 	switch {
 	case len(r.Body) > BodyBytesMax:
 		return fmt.Errorf("%w: body of %d bytes, at most %d", ErrTooLarge, len(r.Body), BodyBytesMax)
-	case len(r.header) > headerBytesMax:
-		return fmt.Errorf("%w: header of %d bytes, at most %d", ErrTooLarge, len(r.header), headerBytesMax)
 	case env.SyncVersion < 1:
 		return fmt.Errorf("%w: sync version %d", ErrMalformed, env.SyncVersion)
 	case env.UpdatedHLC.IsZero() || !env.UpdatedHLC.Valid():
@@ -160,10 +163,7 @@ func (r *Record) validate() error {
 	if err := r.Basis.validate(env.LastWriterID, env.UpdatedHLC); err != nil {
 		return err
 	}
-	if err := validateBlobs(r.Blobs); err != nil {
-		return err
-	}
-	return r.validateSignature()
+	return validateBlobs(r.Blobs)
 }
 
 func validateBlobs(blobs []BlobRef) error {
@@ -179,6 +179,7 @@ func validateBlobs(blobs []BlobRef) error {
 }
 
 // validateSignature checks the shape of the signature against the algorithm.
+// Errors: ErrMalformed, ErrUnsupported.
 func (r *Record) validateSignature() error {
 	_, hasKey := r.Envelope.LastWriterID.PublicKey()
 	switch r.Algorithm {

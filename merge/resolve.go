@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"math"
 	"slices"
 
 	"github.com/fleetsync/fleetd/hlc"
@@ -76,7 +77,7 @@ func Supersede(held []Version, own *Version, writer InstanceID, stamp hlc.Timest
 }
 
 // SupersedeAll is Supersede for a write that settles a conflict: it covers
-// every held version.
+// every held version, of BasisMax writers at most.
 func SupersedeAll(held []Version, own *Version, writer InstanceID, stamp hlc.Timestamp) (Basis, int64) {
 	seen := slices.Clone(held)
 	if own != nil {
@@ -97,5 +98,8 @@ func supersede(held, seen []Version, writer InstanceID, stamp hlc.Timestamp) (Ba
 	isHeld := func(w InstanceID) bool {
 		return slices.ContainsFunc(held, func(h Version) bool { return h.Writer == w })
 	}
-	return basis.With(writer, stamp).trim(writer, isHeld), syncVersion + 1
+	if syncVersion < math.MaxInt64 { // it stops there, or one forged version would close the key
+		syncVersion++
+	}
+	return basis.With(writer, stamp).trim(writer, isHeld), syncVersion
 }
