@@ -1,0 +1,64 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// VerifyChain is the joiner's check of a reply, offline and from nothing but
+// its ticket: the inviter proves the secret, and the statements lead from the
+// fleet's root to a grant for self. name is the one that it asked for, empty
+// when it left it to the ticket. The result holds exactly the statements of
+// the reply, to be stored by the caller. Errors: the refusal of the reply
+// (JoinReply.Err), ErrProof, ErrChain.
+func VerifyChain(reply JoinReply, t Ticket, self merge.InstanceID, name string) (*Authority, error) {
+	if err := reply.Err(); err != nil {
+		return nil, err
+	}
+	h := Handshake{Joiner: self, Inviter: t.Inviter, Fleet: t.Fleet, Name: reply.Name}
+	if !h.InviterProof(t.Secret).Equal(reply.Proof) {
+		return nil, ErrProof
+	}
+	if name != "" && reply.Name != name {
+		return nil, fmt.Errorf("%w: it grants the name %q, asked for was %q", ErrChain, reply.Name, name)
+	}
+	recs := make([]*merge.Record, 0, len(reply.Statements))
+	for _, b := range reply.Statements {
+		rec, err := verifyStatement(b, t.Fleet)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrChain, err)
+		}
+		recs = append(recs, &rec)
+	}
+	a := NewAuthority(t.Fleet)
+	if _, err := a.LearnAll(recs); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrChain, err)
+	}
+	for _, rec := range recs {
+		if j := a.Judge(rec); !j.Admitted {
+			return nil, fmt.Errorf("%w: %s: %s", ErrChain, rec.Key, j.Reason)
+		}
+	}
+	m, ok := a.Member(self)
+	if !ok || !slices.ContainsFunc(m.Grants, func(g Granted) bool { return g.Name == reply.Name }) {
+		return nil, fmt.Errorf("%w: no grant for %s as %q", ErrChain, self, reply.Name)
+	}
+	return a, nil
+}
+
+// verifyStatement decodes one statement and checks everything but authority.
+func verifyStatement(b []byte, fleet merge.FleetID) (merge.Record, error) {
+	rec, err := merge.Decode(b)
+	if err != nil {
+		return merge.Record{}, err
+	}
+	if err := Check(&rec, fleet); err != nil {
+		return merge.Record{}, err
+	}
+	if !VerifyOne(&rec) {
+		return merge.Record{}, fmt.Errorf("%w: signature of %s", ErrMalformed, rec.Key)
+	}
+	return rec, nil
+}
