@@ -128,3 +128,22 @@ func TestADocumentOfExactlyTheCapIsRead(t *testing.T) {
 		t.Errorf("ReadDir: %d bytes, %v, want %d", len(document.Body), err, skillfs.SkillBytesMax)
 	}
 }
+
+func TestTheSkillsOfTheDemoAreReadWithoutAWarning(t *testing.T) {
+	fsys := os.DirFS("../cmd/fleetd/skills")
+	folders, err := fs.ReadDir(fsys, ".")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no skills: %v", err)
+	}
+	for _, folder := range folders {
+		t.Run(folder.Name(), func(t *testing.T) {
+			document, extras, warnings, err := skillfs.ReadDir(fsys, folder.Name())
+			if err != nil || len(warnings)+len(extras) > 0 {
+				t.Fatalf("ReadDir: extras %v, warnings %v, %v", extras, warnings, err)
+			}
+			if err := skillfs.ValidSlug(document.Name); err != nil || document.Name != folder.Name() {
+				t.Errorf("name %q, %v, want the folder's", document.Name, err)
+			}
+		})
+	}
+}
