@@ -15,9 +15,9 @@
 //     that it was given: remote stamps beyond that are refused and not folded
 //     in, and Now fails instead of running away (TestClockModel).
 //   - I4: the byte, text and integer forms order and round-trip as Compare
-//     does (TestCodecOrder, FuzzParse).
+//     does (TestCodecOrder, FuzzParse, FuzzDecodeBinary).
 //   - I5: nothing wraps: a full counter borrows the next millisecond, and the
-//     end of the range is an error (TestFrozenClock, TestEndOfRange).
+//     end of the range is an error (TestCase19FrozenClock, TestEndOfRange).
 //
 // # Hazards
 //
@@ -27,6 +27,8 @@
 //   - A physical clock that was once far ahead leaves Last far ahead. Now then
 //     returns [ErrClockAhead] until real time catches up; nothing here turns
 //     the clock back, since that would let new writes lose to old ones.
+//   - A member that keeps sending stamps just within the bound, counter full,
+//     can make Now fail for a millisecond at a time. The caller may retry.
 //   - Two clocks under one instance identity (a copied machine) may issue equal
 //     stamps. This package cannot see it.
 //
