@@ -1,0 +1,57 @@
+# Forwards only: what a target does is one command. `make help` lists them.
+
+GO        ?= go
+FUZZTIME  ?= 10s
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+# Further flags for `make sim` and `make bench`, for example SIMFLAGS='-run TestEngine -v'.
+SIMFLAGS   ?=
+BENCHFLAGS ?= -benchmem
+
+LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
+
+# fleetd has no cgo. Only the race detector needs a C compiler.
+export CGO_ENABLED = 0
+
+.DEFAULT_GOAL := help
+.PHONY: help build test race fuzz sim bench lint fmt vet cross check
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build every package, and the program into bin/
+	$(GO) build ./...
+	$(GO) build -o bin/ ./cmd/fleetd
+
+test: ## run the tests
+	$(GO) test -shuffle=on -timeout 20m ./...
+
+race: ## run the tests under the race detector
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 20m ./...
+
+fuzz: ## fuzz every target for FUZZTIME (10s)
+	GO='$(GO)' tools/fuzz $(FUZZTIME)
+
+sim: ## run the simulation over its seeds (SIMFLAGS)
+	$(GO) test -count=1 -timeout 60m $(SIMFLAGS) ./simulation/...
+
+bench: ## run every benchmark (BENCHFLAGS)
+	GO='$(GO)' tools/bench $(BENCHFLAGS)
+
+lint: ## lint and check the format
+	$(LINT) run ./...
+
+fmt: ## format the code
+	$(LINT) fmt ./...
+
+vet: ## vet every package
+	$(GO) vet ./...
+
+cross: ## build and vet for every system and processor
+	@set -e; for platform in $(PLATFORMS); do \
+		echo "cross $$platform"; \
+		export GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
+		$(GO) build ./...; \
+		$(GO) vet ./...; \
+	done
+
+check: build cross lint vet race fuzz ## everything a change must pass
