@@ -1,0 +1,221 @@
+package state
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// The kinds of records that this package writes.
+const (
+	kindSkill  = "skill"
+	kindMemory = "memory"
+)
+
+// The bodies below are stored, signed and sent as deterministic CBOR. The law
+// of their evolution: a key is never reused and never changes its type; a new
+// field is optional and omitted when zero, so that an old body stays what it
+// is; there are no floats; times are int64 nanoseconds since 1970 UTC. Keys 1
+// to 3 mean the same in every kind and are all that a tombstone keeps. What
+// the record's key says (scope, slug, memory id) is not repeated. Golden
+// vectors in testdata hold the bytes.
+
+// tombstoneBody is what remains of a deleted record, so that a revival keeps
+// its identity and counts on.
+type tombstoneBody struct {
+	ID        string `cbor:"1,keyasint,omitempty"` // a skill's id when its creator chose one
+	Version   int64  `cbor:"2,keyasint,omitempty"` // of kinds that count content versions
+	CreatedAt int64  `cbor:"3,keyasint,omitempty"`
+}
+
+type skillBody struct {
+	ID        string   `cbor:"1,keyasint,omitempty"` // absent when it is the derived one
+	Version   int64    `cbor:"2,keyasint,omitempty"` // from 1
+	CreatedAt int64    `cbor:"3,keyasint,omitempty"`
+	UpdatedAt int64    `cbor:"4,keyasint,omitempty"`
+	Name      string   `cbor:"5,keyasint,omitempty"`
+	Body      string   `cbor:"6,keyasint,omitempty"`
+	Tags      []string `cbor:"7,keyasint,omitempty"`
+	Check     string   `cbor:"8,keyasint,omitempty"`
+}
+
+type memoryBody struct {
+	CreatedAt int64  `cbor:"3,keyasint,omitempty"`
+	Kind      string `cbor:"4,keyasint,omitempty"`
+	Content   string `cbor:"5,keyasint,omitempty"`
+	Source    string `cbor:"6,keyasint,omitempty"`
+}
+
+// skillKey is the record key of a skill, whose scope and slug are normal.
+func skillKey(scope Scope, slug string) merge.Key {
+	return merge.Key{Kind: kindSkill, Scope: scope, ID: merge.NewID(slug)}
+}
+
+// memoryKey is the record key of a memory item, whose scope and id are normal.
+func memoryKey(scope Scope, id string) merge.Key {
+	return merge.Key{Kind: kindMemory, Scope: scope, ID: merge.NewID(id)}
+}
+
+// chosenID returns the id of a skill that has to be stored: empty when it is
+// the derived one.
+func chosenID(sk Skill) string {
+	if sk.ID == SkillID(sk.Scope, sk.Slug) {
+		return ""
+	}
+	return sk.ID
+}
+
+// encodeSkill returns the body of a stamped skill. Errors: ErrTooLarge.
+func encodeSkill(sk Skill) ([]byte, error) {
+	if sk.Deleted {
+		return encodeBody(kindSkill, tombstoneBody{
+			ID: chosenID(sk), Version: int64(sk.Version), CreatedAt: sk.CreatedAt.UnixNano(),
+		})
+	}
+	return encodeBody(kindSkill, skillBody{
+		ID:        chosenID(sk),
+		Version:   int64(sk.Version),
+		CreatedAt: sk.CreatedAt.UnixNano(),
+		UpdatedAt: sk.UpdatedAt.UnixNano(),
+		Name:      sk.Name,
+		Body:      sk.Body,
+		Tags:      sk.Tags,
+		Check:     sk.Check,
+	})
+}
+
+// encodeMemory returns the body of a stamped memory item. Errors: ErrTooLarge.
+func encodeMemory(it MemoryItem) ([]byte, error) {
+	if it.Deleted {
+		return encodeBody(kindMemory, tombstoneBody{CreatedAt: it.CreatedAt.UnixNano()})
+	}
+	return encodeBody(kindMemory, memoryBody{
+		CreatedAt: it.CreatedAt.UnixNano(),
+		Kind:      it.Kind,
+		Content:   it.Content,
+		Source:    it.Source,
+	})
+}
+
+func encodeBody(kind string, body any) ([]byte, error) {
+	encoded, err := merge.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	if len(encoded) > merge.BodyBytesMax {
+		return nil, fmt.Errorf("%w: %s of %d bytes, at most %d; larger content needs blobs, which this build does not have yet",
+			ErrTooLarge, kind, len(encoded), merge.BodyBytesMax)
+	}
+	return encoded, nil
+}
+
+// decodeSkill is the view of a skill's record. Errors: ErrInvalid for a record
+// that breaks the rules of the kind, whoever wrote it.
+func decodeSkill(rec *merge.Record) (Skill, error) {
+	scope, slug, err := decodeKey(rec, slugText)
+	if err != nil {
+		return Skill{}, err
+	}
+	var body skillBody
+	if rec.Envelope.Deleted {
+		var t tombstoneBody
+		err = decodeBody(rec, &t)
+		body = skillBody{ID: t.ID, Version: t.Version, CreatedAt: t.CreatedAt, UpdatedAt: rec.Envelope.UpdatedHLC.Time().UnixNano()}
+	} else {
+		err = decodeBody(rec, &body)
+	}
+	if err != nil {
+		return Skill{}, err
+	}
+	if body.Version < 1 {
+		return Skill{}, fmt.Errorf("%w: %s has content version %d", ErrInvalid, rec.Key, body.Version)
+	}
+	if body.ID == "" {
+		body.ID = SkillID(scope, slug)
+	} else if id, err := keyText("id", body.ID); err != nil || id != body.ID {
+		return Skill{}, fmt.Errorf("%w: %s has id %.60q", ErrInvalid, rec.Key, body.ID)
+	}
+	if body.Tags == nil {
+		body.Tags = []string{}
+	}
+	return Skill{
+		ID:        body.ID,
+		Slug:      slug,
+		Name:      body.Name,
+		Body:      body.Body,
+		Tags:      body.Tags,
+		Scope:     scope,
+		Check:     body.Check,
+		Version:   int(min(body.Version, math.MaxInt)),
+		CreatedAt: decodeTime(body.CreatedAt),
+		UpdatedAt: decodeTime(body.UpdatedAt),
+		Envelope:  envelopeOf(rec.Envelope),
+	}, nil
+}
+
+// decodeMemory is decodeSkill for memory items.
+func decodeMemory(rec *merge.Record) (MemoryItem, error) {
+	scope, id, err := decodeKey(rec, func(s string) (string, error) { return keyText("id", s) })
+	if err != nil {
+		return MemoryItem{}, err
+	}
+	var body memoryBody
+	if rec.Envelope.Deleted {
+		var t tombstoneBody
+		err = decodeBody(rec, &t)
+		body.CreatedAt = t.CreatedAt
+	} else {
+		err = decodeBody(rec, &body)
+	}
+	if err != nil {
+		return MemoryItem{}, err
+	}
+	return MemoryItem{
+		ID:        id,
+		Kind:      body.Kind,
+		Content:   body.Content,
+		Scope:     scope,
+		Source:    body.Source,
+		CreatedAt: decodeTime(body.CreatedAt),
+		Envelope:  envelopeOf(rec.Envelope),
+	}, nil
+}
+
+// decodeKey returns scope and name of a record of a kind whose id is one
+// component. A key that was not normal when it was written would be out of
+// reach for every caller, so it breaks the rules.
+func decodeKey(rec *merge.Record, normal func(string) (string, error)) (Scope, string, error) {
+	components := rec.Key.ID.Components()
+	if len(components) != 1 {
+		return Scope{}, "", fmt.Errorf("%w: %s has an id of %d parts", ErrInvalid, rec.Key, len(components))
+	}
+	name, err := normal(components[0])
+	if err != nil {
+		return Scope{}, "", err
+	}
+	scope, err := scopeText(rec.Key.Scope)
+	if err != nil {
+		return Scope{}, "", err
+	}
+	if name != components[0] || scope != rec.Key.Scope {
+		return Scope{}, "", fmt.Errorf("%w: the key of %s is not in form NFC", ErrInvalid, rec.Key)
+	}
+	return scope, name, nil
+}
+
+// cborMapHead is the high bits of the first byte of every map.
+const cborMapHead = 5 << 5
+
+func decodeBody(rec *merge.Record, into any) error {
+	if len(rec.Body) == 0 || rec.Body[0]&0xe0 != cborMapHead {
+		return fmt.Errorf("%w: the body of %s is not a map", ErrInvalid, rec.Key)
+	}
+	if err := merge.Unmarshal(rec.Body, into); err != nil {
+		return fmt.Errorf("%w: body of %s: %w", ErrInvalid, rec.Key, err)
+	}
+	return nil
+}
+
+func decodeTime(nanos int64) time.Time { return time.Unix(0, nanos).UTC() }

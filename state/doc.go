@@ -1,0 +1,37 @@
+// Package state is what agents see of a fleet: skills and memory items behind
+// a Provider, over the replicated store.
+//
+// NewMemory needs no set-up; Open serves a store that replicates. Both run the
+// same code over a store.Store, so what an agent observes does not depend on
+// what lies below. Each write is stamped by the Stamper, becomes one version
+// in deterministic CBOR, is signed, admitted and committed in one transaction;
+// each read is a view of the heads, last-writer-wins over the whole fleet.
+//
+// The published interfaces (Provider, SkillStore, MemoryStore) stay exactly as
+// agents were written against them. What goes beyond stands in Replica,
+// SkillLibrary and MemoryLibrary.
+//
+// # Invariants
+//
+//   - I1: every provider behaves alike, whatever engine lies below
+//     (statetest.RunSuite on each).
+//   - I2: a write that returns an error left nothing: no record, no event
+//     (statetest, TestAFailingEngineLeavesNothing).
+//   - I3: replicas that hold the same versions answer every read alike,
+//     conflicts included (TestReplicasThatExchangedAnswerAlike).
+//   - I4: the index is a pure function of the heads (TestIndexRowsFollowHeads).
+//   - I5: no record, however malformed, makes the index or a list fail
+//     (FuzzIndex).
+//   - I6: the bytes of a body never change under a build that reads it
+//     (TestVectors in testdata).
+//
+// # Hazards
+//
+//   - A store opened without Indexer{} holds records that no read finds.
+//   - A chosen skill ID is an alias. When two instances create one slug with
+//     different chosen IDs, only the winner's resolves; SkillID always does.
+//   - CompareAndSet decides within one store. Across the fleet two winners
+//     become a Conflict.
+//   - A build that updates a record drops the fields of a newer build's body
+//     that it does not know; the version it replaced stays in history.
+package state

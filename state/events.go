@@ -1,0 +1,56 @@
+package state
+
+import (
+	"github.com/fleetsync/fleetd/state/eventlog"
+)
+
+// StateStream is the stream that every change of state is recorded on.
+const StateStream = "state"
+
+// The types of the events of StateStream. The payload of each is the
+// post-image of the record that changed.
+const (
+	EvSessionCreated = "session.created"
+	EvTurnAppended   = "session.turn_appended"
+	EvSessionDeleted = "session.deleted"
+	EvSkillUpserted  = "skill.upserted"
+	EvSkillDeleted   = "skill.deleted"
+	EvMemoryWritten  = "memory.written"
+	EvMemoryDeleted  = "memory.deleted"
+)
+
+// Payload keys under which an event carries its post-image.
+const (
+	payloadSkill  = "skill"
+	payloadMemory = "item"
+)
+
+// skillEvent is the event of a stamped skill. It follows from the record alone
+// (its time is the stamp's), so that a log rebuilt from records says the same.
+func skillEvent(sk Skill) eventlog.AppendInput {
+	eventType := EvSkillUpserted
+	if sk.Deleted {
+		eventType = EvSkillDeleted
+	}
+	return stateEvent(eventType, sk.Envelope, map[string]any{payloadSkill: skillPayload(sk)})
+}
+
+// memoryEvent is skillEvent for memory items.
+func memoryEvent(it MemoryItem) eventlog.AppendInput {
+	eventType := EvMemoryWritten
+	if it.Deleted {
+		eventType = EvMemoryDeleted
+	}
+	return stateEvent(eventType, it.Envelope, map[string]any{payloadMemory: memoryPayload(it)})
+}
+
+func stateEvent(eventType string, e Envelope, payload map[string]any) eventlog.AppendInput {
+	return eventlog.AppendInput{
+		Stream:           StateStream,
+		Type:             eventType,
+		Payload:          payload,
+		SchemaVersion:    eventlog.SchemaVersion,
+		Time:             e.UpdatedHLC.Time(),
+		OriginInstanceID: e.LastWriterID,
+	}
+}

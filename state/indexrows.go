@@ -1,0 +1,131 @@
+package state
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// The index. Names are components joined by 0x00, values one byte or a reason;
+// SCOPE is the three fields of a scope joined by 0x1f. All of it follows from
+// the heads alone, so it can be dropped and built again.
+//
+//	skill.slug  SLUG SCOPE         a live skill: slug -> scopes, and all skills by slug
+//	skill.in    SCOPE SLUG         a live skill: the skills of a scope by slug
+//	skill.id    ID SCOPE SLUG      a live skill or a tombstone, one row for each of its ids
+//	memory.id   ID SCOPE           a live item or a tombstone
+//	memory.all  AGE ID SCOPE       a live item: newest first
+//	memory.in   SCOPE AGE ID       a live item: the items of a scope, newest first
+//	invalid     KIND SECTION ID    a head that breaks the rules of its kind -> why
+//
+// AGE is CreatedAt turned round, in 16 hexadecimal digits, so that ascending
+// names are descending times.
+const (
+	indexSkillSlug = "skill.slug"
+	indexSkillIn   = "skill.in"
+	indexSkillID   = "skill.id"
+	indexMemoryID  = "memory.id"
+	indexMemoryAll = "memory.all"
+	indexMemoryIn  = "memory.in"
+	indexInvalid   = "invalid"
+)
+
+// indexVersion changes whenever the rows of one head would be others, and
+// makes the store build them again.
+const indexVersion = 1
+
+// Values of index rows: whether the record that the row leads to is live.
+const (
+	indexLive    = "l"
+	indexDeleted = "d"
+)
+
+// indexReasonBytesMax bounds the reason of an invalid record.
+const indexReasonBytesMax = 256
+
+// indexRow is one row: its name and its value.
+type indexRow struct{ name, value string }
+
+// indexRows returns the rows of one head; none when there is no head.
+func indexRows(head *merge.Record) []indexRow {
+	if head == nil {
+		return nil
+	}
+	var rows []indexRow
+	var err error
+	switch head.Key.Kind {
+	case kindSkill:
+		rows, err = skillRows(head)
+	case kindMemory:
+		rows, err = memoryRows(head)
+	}
+	if err != nil {
+		reason := err.Error()
+		reason = strings.ToValidUTF8(reason[:min(len(reason), indexReasonBytesMax)], "")
+		return []indexRow{{indexName(indexInvalid, head.Key.Kind, head.Key.Section().ID(), string(head.Key.ID)), reason}}
+	}
+	return rows
+}
+
+func skillRows(head *merge.Record) ([]indexRow, error) {
+	sk, err := decodeSkill(head)
+	if err != nil {
+		return nil, err
+	}
+	scope, derived := scopeID(sk.Scope), SkillID(sk.Scope, sk.Slug)
+	state := indexLive
+	if sk.Deleted {
+		state = indexDeleted
+	}
+	rows := []indexRow{{indexName(indexSkillID, derived, scope, sk.Slug), state}}
+	if sk.ID != derived {
+		rows = append(rows, indexRow{indexName(indexSkillID, sk.ID, scope, sk.Slug), state})
+	}
+	if !sk.Deleted {
+		rows = append(rows,
+			indexRow{indexName(indexSkillSlug, sk.Slug, scope), state},
+			indexRow{indexName(indexSkillIn, scope, sk.Slug), state})
+	}
+	return rows, nil
+}
+
+func memoryRows(head *merge.Record) ([]indexRow, error) {
+	it, err := decodeMemory(head)
+	if err != nil {
+		return nil, err
+	}
+	scope := scopeID(it.Scope)
+	if it.Deleted {
+		return []indexRow{{indexName(indexMemoryID, it.ID, scope), indexDeleted}}, nil
+	}
+	age := indexAge(it.CreatedAt)
+	return []indexRow{
+		{indexName(indexMemoryID, it.ID, scope), indexLive},
+		{indexName(indexMemoryAll, age, it.ID, scope), indexLive},
+		{indexName(indexMemoryIn, scope, age, it.ID), indexLive},
+	}, nil
+}
+
+func indexName(components ...string) string { return strings.Join(components, "\x00") }
+
+// indexAge turns a time into text that ascends as the time descends.
+func indexAge(t time.Time) string {
+	return fmt.Sprintf("%016x", uint64(math.MaxInt64)-uint64(t.UnixNano()))
+}
+
+const scopeSeparator = "\x1f"
+
+// scopeID is the scope as one component of an index name.
+func scopeID(s Scope) string {
+	return s.Instance + scopeSeparator + s.Project + scopeSeparator + s.Workspace
+}
+
+// parseScopeID is the inverse of scopeID; it is applied to own rows only.
+func parseScopeID(id string) Scope {
+	instance, rest, _ := strings.Cut(id, scopeSeparator)
+	project, workspace, _ := strings.Cut(rest, scopeSeparator)
+	return Scope{Instance: instance, Project: project, Workspace: workspace}
+}

@@ -1,0 +1,66 @@
+package state
+
+import (
+	"context"
+
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// Provider is an agent's durable backend: all that an agent needs to know of
+// this module. Sessions() SessionStore joins it with the session kinds; an
+// agent that only calls a Provider is not affected, and every Provider of this
+// package gains it at once. It is safe for concurrent use.
+type Provider interface {
+	// Name identifies the backend for diagnostics, such as "memory" or
+	// "badger".
+	Name() string
+	// Skills returns the scoped, searchable store of skills.
+	Skills() SkillStore
+	// Memory returns the store of memory items.
+	Memory() MemoryStore
+	// Close releases the backend. It is idempotent; afterwards every call fails.
+	Close() error
+}
+
+// Replica is what every Provider of this package is besides: one node's copy
+// of what its fleet knows.
+type Replica interface {
+	Provider
+	// SkillLibrary is Skills with the calls that go beyond the published ones.
+	SkillLibrary() SkillLibrary
+	// MemoryLibrary is Memory with the calls that go beyond the published ones.
+	MemoryLibrary() MemoryLibrary
+	// Conflicts lists the writes that lost to a concurrent one and that nobody
+	// has settled yet, in the order of their keys, losers of one key by stamp.
+	Conflicts(ctx context.Context) ([]Conflict, error)
+	// Invalid lists the records of known kinds that are stored and replicated
+	// but hidden, because they break the rules of their kind.
+	Invalid(ctx context.Context) ([]Invalid, error)
+}
+
+// Conflict is a write that lost to a concurrent one. The fleet keeps it until
+// somebody settles it. A key with several losers makes one Conflict of each.
+type Conflict struct {
+	Key    merge.Key
+	Winner Version
+	Loser  Version
+}
+
+// Version is one version of a record.
+type Version struct {
+	Envelope
+	// Hash identifies the version in the whole fleet.
+	Hash merge.Hash
+	// Skill is the decoded value of a skill, nil for other kinds and for one
+	// that breaks the rules of its kind. Of a tombstone it holds what remains.
+	Skill *Skill
+	// Memory is Skill for memory items.
+	Memory *MemoryItem
+}
+
+// Invalid is a stored record that is hidden from readers.
+type Invalid struct {
+	Key merge.Key
+	// Reason says which rule it breaks.
+	Reason string
+}

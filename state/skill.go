@@ -1,0 +1,95 @@
+package state
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// Scope places a record on the instance, project and workspace axis. The zero
+// Scope is global. Scope is comparable. A scope with an Instance never leaves
+// its machine.
+type Scope = merge.Scope
+
+// Skill is a reusable, versioned unit of learned procedure. Slug is unique
+// within a Scope, in the whole fleet: two instances that create one slug while
+// apart make one record.
+type Skill struct {
+	// ID is what the creator passed, else SkillID(Scope, Slug). That derived ID
+	// always finds the skill, also when the creator chose another.
+	ID string
+	// Slug is 1 to 256 bytes of text in Unicode form NFC without control
+	// characters, slashes and backslashes, and neither "." nor "..".
+	Slug string
+	Name string
+	// Body is the text of the skill, stored byte for byte.
+	Body  string
+	Tags  []string
+	Scope Scope
+	// Uses and Wins count runs that recalled the skill and those of them that
+	// succeeded. They are sums over the fleet and not part of what Upsert
+	// writes; until outcomes are recorded they read as zero.
+	Uses int
+	Wins int
+	// Check is an optional shell command that verifies the skill.
+	Check string
+	// Version counts the revisions of the content from 1, deletes included.
+	Version int
+	// CreatedAt and UpdatedAt are UTC with the precision of a nanosecond,
+	// between the years 1678 and 2262.
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Envelope
+}
+
+// SkillStore persists scoped skills and searches them. It is safe for
+// concurrent use. Slices that it returns are never nil and belong to the
+// caller.
+type SkillStore interface {
+	// Upsert creates or updates the skill of (Scope, Slug). An update counts
+	// Version and SyncVersion on and keeps ID, CreatedAt and OriginInstanceID;
+	// over a tombstone it revives the skill. A non-zero SyncVersion must match
+	// the stored record (see Envelope). Errors: ErrConflict, also when ID is
+	// another skill's; ErrInvalid, ErrTooLarge, ErrDenied.
+	Upsert(ctx context.Context, sk Skill) (Skill, error)
+	// Get finds a skill by exact ID, else by slug from the home scope outward,
+	// else the only live one of that slug. Errors: ErrNotFound, ErrAmbiguous.
+	Get(ctx context.Context, idOrSlug string) (Skill, error)
+	// List returns the live skills of exactly one scope, by slug.
+	List(ctx context.Context, scope Scope) ([]Skill, error)
+	// Search returns the live skills of all scopes that match every word of
+	// query in slug, name, body or tags, by slug and then ID, at most limit
+	// (<= 0: all). The empty query matches all.
+	Search(ctx context.Context, query string, limit int) ([]Skill, error)
+	// Delete leaves a tombstone for the skill of this exact ID, else of this
+	// slug. Errors: ErrNotFound, ErrAmbiguous when the slug is live in several
+	// scopes, ErrDenied.
+	Delete(ctx context.Context, idOrSlug string) error
+}
+
+// SkillLibrary is what this implementation offers beyond SkillStore.
+type SkillLibrary interface {
+	SkillStore
+	// GetIn returns the live skill of exactly this scope and slug. Errors:
+	// ErrNotFound.
+	GetIn(ctx context.Context, scope Scope, slug string) (Skill, error)
+	// DeleteIn is Delete for exactly this scope and slug. Errors: ErrNotFound,
+	// ErrDenied.
+	DeleteIn(ctx context.Context, scope Scope, slug string) error
+}
+
+// skillSpace is the namespace of derived skill ids, itself derived from a name.
+const skillSpace = "fleetd/skill-id/1"
+
+// SkillID returns the id that is derived from a scope and a slug in form NFC:
+// the same on every instance. It is a UUID of version 8 over SHA-256.
+func SkillID(scope Scope, slug string) string {
+	// Neither part holds control characters, so 0x00 and the 0x1f of the
+	// section id divide them without ambiguity.
+	name := skillSpace + "\x00" + merge.Section{Family: kindSkill, Scope: scope}.ID() + "\x00" + slug
+	return uuid.NewHash(sha256.New(), uuid.Nil, []byte(name), 8).String()
+}
