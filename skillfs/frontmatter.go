@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FrontmatterBytesMax bounds what is given to YAML, in bytes, closing line
-// included. A description may have 1,024 characters; the longest public skills
-// stay below 4 KiB.
+// FrontmatterBytesMax bounds what is given to YAML, in bytes, both fences
+// included: four times what the longest description and compatibility take.
 const FrontmatterBytesMax = 16 << 10
 
 const fence = "---"
