@@ -8,7 +8,8 @@ import (
 )
 
 // FrontmatterBytesMax bounds what is given to YAML, in bytes, both fences
-// included: four times what the longest description and compatibility take.
+// included. The longest description takes 4 KiB in any script, the longest
+// compatibility 2 KiB; the rest is for other keys.
 const FrontmatterBytesMax = 16 << 10
 
 const fence = "---"
