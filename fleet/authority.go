@@ -44,9 +44,11 @@ type Member struct {
 	Grants []Granted
 }
 
-// ActiveAt reports whether one of the member's grants includes the stamp.
+// ActiveAt reports whether one of the member's grants is not over at the stamp:
+// whether its connections are welcome. One that begins later counts, since
+// clocks differ, and a member may read before it may write.
 func (m *Member) ActiveAt(stamp hlc.Timestamp) bool {
-	return slices.ContainsFunc(m.Grants, func(g Granted) bool { return g.includes(stamp) })
+	return slices.ContainsFunc(m.Grants, func(g Granted) bool { return !g.expired(stamp) })
 }
 
 // snapshot is everything that follows from one set of statements.

@@ -97,6 +97,8 @@ const fleetContext = "fleetd/fleet/1\x00"
 
 // FleetIDOf returns the id of the fleet whose root key this is: SHA-256 of a
 // context string and the key.
+//
+//nolint:revive // it returns a merge.FleetID, which the name says
 func FleetIDOf(root ed25519.PublicKey) merge.FleetID {
 	return merge.FleetID(sha256.Sum256(append([]byte(fleetContext), root...)))
 }

@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"fmt"
-
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 )
@@ -95,6 +93,7 @@ func missTime(g *Grant, stamp hlc.Timestamp) miss {
 
 func (m miss) reason(family string) string {
 	switch m {
+	case missFamily:
 	case missScope:
 		return reasonScope
 	case missBefore:
@@ -158,5 +157,5 @@ func (j Judgement) String() string {
 	if j.Admitted {
 		return "admitted"
 	}
-	return fmt.Sprintf("not admitted: %s", j.Reason)
+	return "not admitted: " + j.Reason
 }
