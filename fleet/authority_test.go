@@ -1,0 +1,297 @@
+package fleet_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/fleetsync/fleetd/fleet"
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// memberView compares members by what callers can see.
+var memberView = cmpopts.IgnoreUnexported(fleet.Granted{})
+
+func TestAMemberWaitsForTheGrantOfItsAdmin(t *testing.T) {
+	s := newSmall(t)
+	a := fleet.NewAuthority(s.fleet)
+	skill := write(t, s.fleet, s.member, merge.Key{Kind: "skill", ID: "x"}, at(50))
+	if changed, err := a.Learn(s.memberGrant); changed || err != nil || a.Judge(s.memberGrant).Admitted {
+		t.Errorf("a grant by an unknown admin: changed %v, %v, %s", changed, err, a.Judge(s.memberGrant))
+	}
+	if a.Judge(skill).Admitted || len(a.Members()) != 0 {
+		t.Error("it counts before its admin is known")
+	}
+	if changed, err := a.Learn(s.adminGrant); !changed || err != nil {
+		t.Fatalf("the admin's grant: changed %v, %v", changed, err)
+	}
+	if !a.Judge(s.memberGrant).Admitted {
+		t.Error("judged again it is still not admitted")
+	}
+	if a.Judge(skill).Admitted {
+		t.Error("what was not learnt again counts")
+	}
+	if changed, err := a.Learn(s.memberGrant); !changed || err != nil {
+		t.Errorf("learnt again: changed %v, %v", changed, err)
+	}
+	if changed, err := a.Learn(s.memberGrant); changed || err != nil {
+		t.Errorf("learnt twice: changed %v, %v", changed, err)
+	}
+	if j := a.Judge(skill); !j.Admitted {
+		t.Errorf("the member's write: %s", j)
+	}
+	if diff := cmp.Diff(s.authority.Members(), a.Members(), memberView); diff != "" {
+		t.Errorf("members depend on the order (-want +got):\n%s", diff)
+	}
+}
+
+func TestLearnRefusesWhatIsNoStatement(t *testing.T) {
+	s := newSmall(t)
+	skill := write(t, s.fleet, s.member, merge.Key{Kind: "skill", ID: "x"}, at(50))
+	if _, err := s.authority.Learn(skill); !errors.Is(err, fleet.ErrMalformed) {
+		t.Errorf("a skill: got %v, want ErrMalformed", err)
+	}
+	other := fleet.NewAuthority(merge.FleetID{7})
+	if _, err := other.Learn(s.adminGrant); !errors.Is(err, fleet.ErrForeign) {
+		t.Errorf("a statement of another fleet: got %v, want ErrForeign", err)
+	}
+	fresh := fleet.NewAuthority(s.fleet)
+	if changed, err := fresh.LearnAll([]*merge.Record{s.adminGrant, skill}); changed || err == nil || len(fresh.Members()) != 0 {
+		t.Errorf("a bad one among good ones: changed %v, %v, %d members", changed, err, len(fresh.Members()))
+	}
+	ban := statement(t, s.fleet, s.admin, "fleet.ban", body(s.admin, nil), nil)
+	if changed, err := s.authority.Learn(ban); changed || err != nil {
+		t.Errorf("a kind of the future: changed %v, %v, want nothing", changed, err)
+	}
+}
+
+func TestOfTwoMembersWithOneNameTheFirstKeepsIt(t *testing.T) {
+	s := newSmall(t)
+	second := newIdentity(t, 5)
+	learn(t, s.authority, grant(t, s.fleet, s.root, fleet.Grant{Member: second.ID(), Name: "rack", Role: fleet.RoleAdmin}, at(1)))
+	x, y := newIdentity(t, 6), newIdentity(t, 7)
+	later := grant(t, s.fleet, s.admin, fleet.Grant{Member: x.ID(), Name: "tablet", Role: fleet.RoleMember}, at(31))
+	first := grant(t, s.fleet, second, fleet.Grant{Member: y.ID(), Name: "tablet", Role: fleet.RoleMember}, at(30))
+	learn(t, s.authority, later)
+	if m, ok := s.authority.ByName("tablet"); !ok || m.ID != x.ID() {
+		t.Errorf("the only tablet is %s", m.ID)
+	}
+	learn(t, s.authority, first)
+	if m, ok := s.authority.ByName("tablet"); !ok || m.ID != y.ID() {
+		t.Errorf("tablet is %s, want %s, who was granted it first", m.ID, y.ID())
+	}
+	id := x.ID().String()
+	shown := "tablet~" + id[len(id)-6:]
+	if m, ok := s.authority.ByName(shown); !ok || m.ID != x.ID() || m.Name != shown {
+		t.Errorf("%s is %+v", shown, m)
+	}
+	// A new grant renames.
+	learn(t, s.authority, grant(t, s.fleet, s.admin, fleet.Grant{Member: y.ID(), Name: "slate", Role: fleet.RoleMember}, at(40)))
+	if m, ok := s.authority.ByName("tablet"); !ok || m.ID != x.ID() {
+		t.Errorf("after the first was renamed tablet is %s", m.ID)
+	}
+	if m, ok := s.authority.ByName("slate"); !ok || m.ID != y.ID() || len(m.Grants) != 2 {
+		t.Errorf("slate is %+v", m)
+	}
+	if _, ok := s.authority.ByName(shown); ok {
+		t.Errorf("%s is still there", shown)
+	}
+}
+
+func TestMemberActivity(t *testing.T) {
+	s := newSmall(t)
+	m := newIdentity(t, 5)
+	learn(t, s.authority, grant(t, s.fleet, s.admin, fleet.Grant{
+		Member: m.ID(), Name: "guest", Role: fleet.RoleMember, Issued: at(100), Expires: at(200),
+	}, at(20)))
+	guest, _ := s.authority.Member(m.ID())
+	desk, _ := s.authority.ByName("desk")
+	for _, c := range []struct {
+		ms          int64
+		guest, desk bool
+	}{{0, true, true}, {199, true, true}, {200, false, true}, {1 << 40, false, true}} {
+		if guest.ActiveAt(at(c.ms)) != c.guest || desk.ActiveAt(at(c.ms)) != c.desk {
+			t.Errorf("at %d: guest %v, desk %v", c.ms, guest.ActiveAt(at(c.ms)), desk.ActiveAt(at(c.ms)))
+		}
+	}
+	if _, ok := s.authority.Member(s.root.ID()); ok {
+		t.Error("root is a member")
+	}
+}
+
+func TestChainProvesAStatementToAStranger(t *testing.T) {
+	s := newSmall(t)
+	chain := s.authority.Chain(s.memberGrant)
+	if len(chain) != 2 || chain[0].Hash() != s.adminGrant.Hash() || chain[1].Hash() != s.memberGrant.Hash() {
+		t.Errorf("chain of a member's grant has %d statements", len(chain))
+	}
+	if chain := s.authority.Chain(s.adminGrant); len(chain) != 1 || chain[0].Hash() != s.adminGrant.Hash() {
+		t.Errorf("chain of an admin's grant has %d statements", len(chain))
+	}
+	stranger := newIdentity(t, 9)
+	forged := grant(t, s.fleet, stranger, fleet.Grant{Member: stranger.ID(), Name: "x", Role: fleet.RoleMember}, at(1))
+	if chain := s.authority.Chain(forged); chain != nil {
+		t.Errorf("chain of a forged grant has %d statements", len(chain))
+	}
+	if chain := s.authority.Chain(write(t, s.fleet, s.member, merge.Key{Kind: "skill", ID: "x"}, at(50))); chain != nil {
+		t.Error("a skill has a chain")
+	}
+	fresh := fleet.NewAuthority(s.fleet)
+	learn(t, fresh, s.authority.Statements()...)
+	if diff := cmp.Diff(s.authority.Members(), fresh.Members(), memberView); diff != "" {
+		t.Errorf("Statements do not make the same authority (-want +got):\n%s", diff)
+	}
+}
+
+func TestAuthorityIsSafeForConcurrentUse(t *testing.T) {
+	s := newSmall(t)
+	skill := write(t, s.fleet, s.member, merge.Key{Kind: "skill", ID: "x"}, at(50))
+	var grants []*merge.Record
+	for i := range 40 {
+		grants = append(grants, grant(t, s.fleet, s.admin, fleet.Grant{
+			Member: newIdentity(t, byte(100+i)).ID(), Name: fmt.Sprintf("box %d", i), Role: fleet.RoleMember,
+		}, at(int64(60+i))))
+	}
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := worker; i < len(grants); i += 4 {
+				if changed, err := s.authority.Learn(grants[i]); !changed || err != nil {
+					t.Errorf("learn: changed %v, %v", changed, err)
+				}
+			}
+		})
+		wg.Go(func() {
+			for range 50 {
+				if j := s.authority.Judge(skill); !j.Admitted {
+					t.Errorf("judge while learning: %s", j)
+				}
+				s.authority.Members()
+			}
+		})
+	}
+	wg.Wait()
+	if got := len(s.authority.Members()); got != 42 {
+		t.Errorf("%d members, want 42", got)
+	}
+}
+
+// drawStatements draws grants by root, by admins and by others, with few
+// members, names and times, so that they meet.
+func drawStatements(rt *rapid.T, f merge.FleetID, people []fleet.Identity) []*merge.Record {
+	count := rapid.IntRange(0, 10).Draw(rt, "statements")
+	var recs []*merge.Record
+	for range count {
+		g := fleet.Grant{
+			Member: rapid.SampledFrom(people[1:]).Draw(rt, "member").ID(),
+			Name:   rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "name"),
+			Role:   rapid.SampledFrom([]fleet.Role{fleet.RoleMember, fleet.RoleAdmin}).Draw(rt, "role"),
+		}
+		if g.Role == fleet.RoleMember {
+			g.Capabilities = rapid.SampledFrom([][]string{nil, {"*"}, {"skill"}, {"memory", "skill"}}).Draw(rt, "capabilities")
+			g.Scopes = rapid.SampledFrom([][]merge.Scope{nil, {{Project: "web"}}, {{Workspace: "blue"}, {Project: "api"}}}).Draw(rt, "scopes")
+		}
+		from := rapid.Int64Range(1, 20).Draw(rt, "issued")
+		g.Issued = at(from)
+		if rapid.Bool().Draw(rt, "expires") {
+			g.Expires = at(from + rapid.Int64Range(1, 10).Draw(rt, "for"))
+		}
+		issuer := people[rapid.SampledFrom([]int{0, 0, 1, 1, 2, 2, 3, 4}).Draw(rt, "issuer")]
+		rec, err := fleet.SealGrant(f, issuer, g, at(rapid.Int64Range(1, 20).Draw(rt, "stamp")))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		recs = append(recs, &rec)
+	}
+	return recs
+}
+
+// TestStatementsInAnyOrder learns statements as a node does, one by one, with
+// those that are not admitted parked and judged again after every change, and
+// compares the result with a twin that sees all of them at once.
+func TestStatementsInAnyOrder(t *testing.T) {
+	people := make([]fleet.Identity, 6)
+	for i := range people {
+		people[i] = newIdentity(t, byte(i+1))
+	}
+	f := fleet.FleetIDOf(people[0].Public())
+	var probes []*merge.Record
+	for _, p := range people {
+		for _, kind := range []string{"skill", "memory.x", "weather"} {
+			for _, scope := range []merge.Scope{{}, {Project: "web"}, {Project: "api", Workspace: "blue"}} {
+				for _, ms := range []int64{1, 7, 13, 25} {
+					probes = append(probes, write(t, f, p, merge.Key{Kind: kind, Scope: scope, ID: "x"}, at(ms)))
+				}
+			}
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		recs := drawStatements(rt, f, people)
+		want := newTwin(recs, people[0].ID())
+		for range 3 {
+			a := fleet.NewAuthority(f)
+			learnParking(rt, a, rapid.Permutation(recs).Draw(rt, "order"))
+			compareWithTwin(rt, a, want, append(slices.Clone(recs), probes...))
+		}
+		all := fleet.NewAuthority(f)
+		if _, err := all.LearnAll(rapid.Permutation(recs).Draw(rt, "order at once")); err != nil {
+			rt.Fatal(err)
+		}
+		compareWithTwin(rt, all, want, append(slices.Clone(recs), probes...))
+	})
+}
+
+// learnParking is what the caller of an Authority has to do: it learns what is
+// admitted, parks the rest, and judges that again after every change.
+func learnParking(rt *rapid.T, a *fleet.Authority, recs []*merge.Record) {
+	var parked []*merge.Record
+	for _, rec := range recs {
+		parked = append(parked, rec)
+		for again := true; again; {
+			again = false
+			parked = slices.DeleteFunc(parked, func(p *merge.Record) bool {
+				if !a.Judge(p).Admitted {
+					return false
+				}
+				changed, err := a.Learn(p)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				again = again || changed
+				return true
+			})
+		}
+	}
+}
+
+func compareWithTwin(rt *rapid.T, a *fleet.Authority, want twin, recs []*merge.Record) {
+	for _, rec := range recs {
+		if got := a.Judge(rec); got.Admitted != want.admits(rec) || got.Admitted != (got.Reason == "") {
+			rt.Fatalf("%s by %s at %s: %s, the twin says %v", rec.Key, rec.Envelope.LastWriterID, rec.Envelope.UpdatedHLC, got, want.admits(rec))
+		}
+	}
+	names := map[string]string{}
+	for _, m := range a.Members() {
+		if byName, ok := a.ByName(m.Name); !ok || byName.ID != m.ID {
+			rt.Fatalf("ByName(%q) is %s, want %s", m.Name, byName.ID, m.ID)
+		}
+		plain, suffix, _ := strings.Cut(m.Name, "~")
+		if !strings.HasSuffix(m.ID.String(), suffix) {
+			rt.Fatalf("%q is not the name of %s", m.Name, m.ID)
+		}
+		names[m.ID.String()] = plain
+		if suffix == "" {
+			names[m.ID.String()] += " (first)"
+		}
+	}
+	if diff := cmp.Diff(want.names(), names); diff != "" {
+		rt.Fatalf("names (-twin +authority):\n%s", diff)
+	}
+}
