@@ -1,0 +1,91 @@
+package store
+
+import "errors"
+
+// commit writes the requests of a group in one engine update and sets their
+// outcomes. A request that fails by itself does not touch the others; when the
+// update fails, all fail and the memory of the store is as it was.
+func (s *Store) commit(group []*request) {
+	if err := s.settleDoubt(); err != nil {
+		fail(group, err)
+		return
+	}
+	g := s.stage
+	err := s.engine.Update(func(tx Txn) error {
+		g.begin(tx)
+		for _, req := range group {
+			g.member(req)
+			if g.fatal != nil {
+				return g.fatal
+			}
+		}
+		if err := g.flush(); err != nil {
+			return err
+		}
+		g.written = true
+		return nil
+	})
+	switch {
+	case err == nil:
+		s.adopt(g)
+	case errors.Is(err, ErrTooLarge) && len(group) > 1:
+		half := len(group) / 2
+		s.commit(group[:half])
+		s.commit(group[half:])
+		return
+	default:
+		// The engine says that nothing happened. When it failed as late as in
+		// its own commit, the disk is believed rather than the engine.
+		s.doubt = g.written
+		fail(group, err)
+	}
+	for _, req := range group {
+		req.commit.Seq = g.tail.seq
+	}
+}
+
+func fail(group []*request, err error) {
+	for _, req := range group {
+		req.err = err
+		req.result, req.commit = Result{}, Commit{}
+	}
+}
+
+// adopt makes the memory of the store follow a transaction that is durable.
+func (s *Store) adopt(g *stage) {
+	s.sections.adopt(g.changed)
+	s.parked.adopt(g.parked)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tail = g.tail
+}
+
+// settleDoubt reads the memory of the store back from the engine after an
+// update failed in a way that may have left it done.
+func (s *Store) settleDoubt() error {
+	if !s.doubt {
+		return nil
+	}
+	err := s.engine.View(func(tx Txn) error {
+		end, err := loadTail(tx)
+		if err != nil {
+			return err
+		}
+		states, err := loadSections(tx)
+		if err != nil {
+			return err
+		}
+		parked, err := loadParked(tx)
+		if err != nil {
+			return err
+		}
+		s.sections.replace(states)
+		s.parked = parked
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tail = end
+		return nil
+	})
+	s.doubt = err != nil
+	return err
+}

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// Cursor is a position in the feed of another store, or of this one as
+// somebody else knows it.
+type Cursor struct {
+	Store       StoreID
+	Incarnation Incarnation
+	Seq         uint64
+}
+
+// CursorMove sets this store's position in a peer's feed of a section.
+type CursorMove struct {
+	Peer    merge.InstanceID
+	Section merge.Section
+	Cursor  Cursor
+}
+
+// ResumeMove sets the point from which a page transfer from a peer goes on
+// after an interruption: opaque to the store, at most 4 KiB, nil when done.
+type ResumeMove struct {
+	Peer    merge.InstanceID
+	Section merge.Section
+	Point   []byte
+}
+
+func appendCursor(dst []byte, c Cursor) []byte {
+	dst = append(dst, c.Store[:]...)
+	dst = appendUint64(dst, uint64(c.Incarnation))
+	return appendUint64(dst, c.Seq)
+}
+
+func decodeCursor(b []byte) (Cursor, error) {
+	d := decoder{rest: string(b)}
+	var c Cursor
+	copy(c.Store[:], d.bytes(uint64(len(c.Store))))
+	c.Incarnation, c.Seq = Incarnation(d.uint64()), d.uint64()
+	if !d.done() {
+		return Cursor{}, fmt.Errorf("%w: cursor of %d bytes", ErrCorrupt, len(b))
+	}
+	return c, nil
+}
+
+func (g *stage) moveCursor(m *CursorMove) {
+	key := peerKey(prefixCursor, m.Peer, g.section(m.Section).ordinal)
+	g.finish(key, appendCursor(nil, m.Cursor))
+}
+
+func (g *stage) moveResume(m *ResumeMove) {
+	key := peerKey(prefixResume, m.Peer, g.section(m.Section).ordinal)
+	if m.Point == nil {
+		g.delete(key)
+		return
+	}
+	g.finish(key, append([]byte(nil), m.Point...))
+}
+
+// Cursor returns this store's position in a peer's feed of a section. Errors:
+// ErrNotFound when there is none, ErrCorrupt.
+func (r *Reader) Cursor(peer merge.InstanceID, sec merge.Section) (Cursor, error) {
+	value, err := r.peerValue(prefixCursor, peer, sec)
+	if err != nil {
+		return Cursor{}, err
+	}
+	return decodeCursor(value)
+}
+
+// Resume returns the resume point of a page transfer from a peer. Errors:
+// ErrNotFound when there is none, ErrCorrupt.
+func (r *Reader) Resume(peer merge.InstanceID, sec merge.Section) ([]byte, error) {
+	value, err := r.peerValue(prefixResume, peer, sec)
+	return append([]byte(nil), value...), err
+}
+
+func (r *Reader) peerValue(prefix string, peer merge.InstanceID, sec merge.Section) ([]byte, error) {
+	n, ok := r.table.of[sec]
+	if !ok {
+		return nil, ErrNotFound
+	}
+	return get(r.tx, peerKey(prefix, peer, n))
+}
+
+// CursorState is what a store says of a position in its own feed.
+type CursorState uint8
+
+const (
+	// CursorUnknown: it belongs to another store, or to an opening that this
+	// one does not remember, as after a restored backup. Reconcile.
+	CursorUnknown CursorState = iota
+	// CursorValid: what comes after it in the feed is all that is missing.
+	CursorValid
+	// CursorBeyond: it lies after the end of its opening: this store has lost
+	// what it had written last. Go on from that end, and reconcile.
+	CursorBeyond
+)
+
+// CheckCursor judges a position in this store's feed as a partner remembers
+// it. The end is the last place of the cursor's opening, for CursorBeyond.
+// Errors: ErrCorrupt.
+func (r *Reader) CheckCursor(c Cursor) (state CursorState, end uint64, err error) {
+	if c.Store != r.store.id {
+		return CursorUnknown, 0, nil
+	}
+	newest, err := loadTail(r.tx)
+	if err != nil {
+		return CursorUnknown, 0, missing(err, "tail")
+	}
+	end, known := endOf(r.store.openings, c.Incarnation, newest.seq)
+	switch {
+	case !known:
+		return CursorUnknown, 0, nil
+	case c.Seq > end:
+		return CursorBeyond, end, nil
+	}
+	return CursorValid, end, nil
+}

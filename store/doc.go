@@ -1,0 +1,43 @@
+// Package store is the durable set of versions of one instance: what it holds,
+// in which order it came, what is parked, and where it stands in the feeds of
+// others.
+//
+// The logic is written once, over a small ordered key-value port, [Engine]:
+// [NewMemory] and [OpenBadger] are engines, so that a memory store, a badger
+// store and the simulation's virtual disk cannot differ. [Open] makes a
+// [Store] of an engine. Local writes go through [Store.Write], everything that
+// comes from elsewhere through [Store.Merge]; [Store.View] reads one snapshot.
+//
+// All writers meet in one queue with group commit: the caller at its head
+// commits everything queued meanwhile in one transaction with one sync. The
+// layout of the rows is in keys.go.
+//
+// # Invariants
+//
+//   - I1: what Write, Merge, Reconsider and SetLocal acknowledge is durable, all
+//     of it or nothing (TestCrash, storetest).
+//   - I2: the held versions of a key are merge.Resolve of every version that
+//     was ever admitted, whatever the order and grouping (storetest model).
+//   - I3: stamps of Clock rise strictly over restarts: the newest stamp is
+//     written in every transaction (TestCrash).
+//   - I4: v/, r/, s/ and h/ agree one to one, and the counts and sums of the
+//     sections are those of v/ ([Store.Verify] proves it; storetest).
+//   - I5: the feed has exactly one entry for each held version, in commit order;
+//     places are never used twice (storetest model).
+//   - I6: a failed transaction leaves the memory of the store as it was
+//     (storetest faults).
+//   - I7: bytes that are not what was written are ErrCorrupt, never a wrong
+//     value (storetest corruption).
+//   - I8: parked versions and histories are bounded (storetest).
+//
+// # Hazards
+//
+//   - A disk that loses the tail of what it had acknowledged leaves the store
+//     at an earlier, consistent point. Cursors of partners then lie beyond the
+//     end of their incarnation ([CursorBeyond]); only a reconciliation tells
+//     what else is missing.
+//   - A copied or restored store has the identity of the original. The
+//     incarnations tell them apart; whoever opens it must take care of the key.
+//   - Records are taken as they are: signatures, authority and the shape of
+//     bodies are the callers' to judge.
+package store

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// appendEvent appends the value of e/: path1, text type, sec8, text order key,
+// text writer, itemHash32.
+func appendEvent(dst []byte, sec ordinal, e *Event) []byte {
+	dst = append(dst, byte(e.Path))
+	dst = appendText(dst, e.Type)
+	dst = appendUint64(dst, uint64(sec))
+	dst = appendOrder(dst, e.Ref.Key)
+	dst = appendText(dst, e.Ref.Writer)
+	return append(dst, e.Ref.Hash[:]...)
+}
+
+// decodeEvent is the inverse of appendEvent; the key comes apart, since it
+// needs the section table. Errors: ErrCorrupt.
+func decodeEvent(seq uint64, b []byte) (e Event, sec ordinal, order string, err error) {
+	d := decoder{rest: string(b)}
+	e = Event{Seq: seq, Path: Path(d.byte()), Type: d.text()}
+	sec, order = ordinal(d.uint64()), d.text()
+	e.Ref.Writer, e.Ref.Hash = merge.InstanceID(d.text()), d.hash()
+	if !d.done() || e.Path == 0 || e.Ref.Writer == "" {
+		return Event{}, 0, "", fmt.Errorf("%w: event %d of %d bytes", ErrCorrupt, seq, len(b))
+	}
+	return e, sec, order, nil
+}
+
+// Events calls fn for the events of the state stream from the given number on,
+// in order, until fn returns false. The stream is compacted: an event whose
+// version history has dropped is gone, the newest of each key is always there.
+// Errors: ErrCorrupt.
+func (r *Reader) Events(from uint64, fn func(e Event) (more bool)) error {
+	return scan(r.tx, []byte(prefixEvent), eventKey(nil, from), false, func(key, value []byte) (bool, error) {
+		seq, err := lastSeq(key)
+		if err != nil {
+			return false, err
+		}
+		e, sec, order, err := decodeEvent(seq, value)
+		if err != nil {
+			return false, err
+		}
+		e.Ref.Key, err = r.parseKey(sec, order)
+		if errors.Is(err, errUnseen) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		return fn(e), nil
+	})
+}
+
+// EventHead returns the number of the newest event; 0 when there was none.
+// Errors: ErrCorrupt.
+func (r *Reader) EventHead() (uint64, error) {
+	end, err := loadTail(r.tx)
+	return end.event, missing(err, "tail")
+}
+
+// Image returns the record that a reference names, held or in history. Errors:
+// ErrNotFound when history has dropped it, ErrCorrupt.
+func (r *Reader) Image(ref Ref) (merge.Record, error) {
+	versions, err := r.row(ref.Key)
+	if err != nil {
+		return merge.Record{}, err
+	}
+	for i := range versions.held {
+		if versions.held[i].Hash == ref.Hash {
+			return r.load(ref.Key, &versions.held[i])
+		}
+	}
+	past, err := r.History(ref.Key)
+	if err != nil {
+		return merge.Record{}, err
+	}
+	for i := range past {
+		if past[i].Hash == ref.Hash {
+			return r.load(ref.Key, &past[i].Held)
+		}
+	}
+	return merge.Record{}, fmt.Errorf("%w: version of %s", ErrNotFound, ref.Key)
+}

@@ -1,0 +1,46 @@
+package store
+
+// Bounds of the store. They are local to one machine and part of no format.
+const (
+	// txnRecordsMax bounds the records of one transaction.
+	txnRecordsMax = 512
+	// txnBytesMax bounds the keys and values of one transaction as they are
+	// estimated before it, in bytes. Badger's own limit is 15 % of its memtable,
+	// 2.4 MiB; the rest is room for index rows and large bases.
+	txnBytesMax = 1 << 20
+	// recordOverheadBytes is the estimate for the rows that one record adds
+	// besides its own bytes and four times its key.
+	recordOverheadBytes = 320
+	// retriesMax is how often Write builds anew because of a concurrent change
+	// before it takes the applier for itself.
+	retriesMax = 4
+	// incarnationsMax bounds the openings that cursors can still refer to. A
+	// cursor older than that is unknown and costs one reconciliation.
+	incarnationsMax = 256
+	// historyMaxDefault bounds the covered versions that a key keeps.
+	historyMaxDefault = 50
+	// historySlack is how many more than its maximum a key's history may grow
+	// before it is pruned, so that pruning is not paid by every write.
+	historySlack = 16
+	// pruneKeysMax bounds the histories pruned in one transaction, and with it
+	// the deletes that come on top of what txnBytesMax counts.
+	pruneKeysMax = 32
+	// parkedMaxDefault bounds the parked versions of a store.
+	parkedMaxDefault = 65_536
+	// parkedPerWriterMaxDefault bounds the parked versions of one writer, so
+	// that no stranger can fill the room of the others.
+	parkedPerWriterMaxDefault = 4_096
+	// parkedBytesMax bounds the parked versions of a store in bytes.
+	parkedBytesMax = 256 << 20
+	// resumeBytesMax bounds a resume point.
+	resumeBytesMax = 4 << 10
+	// localBytesMax bounds one node-private value.
+	localBytesMax = 256 << 10
+	// indexBytesMax bounds one index row, name and value.
+	indexBytesMax = 64 << 10
+	// freeBytesMinDefault is the free disk space below which badger is not
+	// written to: a memtable, its log and a table must still fit.
+	freeBytesMinDefault = 64 << 20
+	// scanChunkMax bounds the parked versions that Reconsider judges at a time.
+	scanChunkMax = 512
+)

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/fleetsync/fleetd/hlc"
+)
+
+// formatVersion names the layout of keys.go and the codecs of the rows.
+const formatVersion = 1
+
+// Open opens the store that an engine holds, or makes a new one in an empty
+// engine. Each opening is a new incarnation. The state of the sections is
+// computed again from the version rows; a section that is not as it was
+// written is Suspect. The Store owns the engine from then on, also when Open
+// fails. Errors: ErrFormat, ErrCorrupt, that of cfg.Rand, the engine's.
+func Open(engine Engine, cfg Config) (*Store, error) {
+	s := &Store{engine: engine, cfg: cfg.withDefaults(), idle: make(chan struct{})}
+	s.stage = newStage(s)
+	if err := s.load(); err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	return s, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.HistoryMax == 0 {
+		c.HistoryMax = historyMaxDefault
+	}
+	if c.ParkedMax == 0 {
+		c.ParkedMax = parkedMaxDefault
+	}
+	if c.ParkedPerWriterMax == 0 {
+		c.ParkedPerWriterMax = parkedPerWriterMaxDefault
+	}
+	return c
+}
+
+func (s *Store) load() error {
+	if err := s.engine.Update(s.beginIncarnation); err != nil {
+		return err
+	}
+	err := s.engine.View(func(tx Txn) error {
+		var err error
+		if s.tail, err = loadTail(tx); err != nil {
+			return missing(err, "tail")
+		}
+		states, err := loadSections(tx)
+		if err != nil {
+			return err
+		}
+		if err := recount(tx, states); err != nil {
+			return err
+		}
+		s.sections = newSectionTable(states)
+		s.parked, err = loadParked(tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.clock = hlc.NewClock(s.cfg.Now, s.tail.stamp)
+	return s.rebuildIndex()
+}
+
+// beginIncarnation makes the store's own rows when there are none, and records
+// this opening.
+func (s *Store) beginIncarnation(tx Txn) error {
+	format, err := get(tx, []byte(keyFormat))
+	switch {
+	case errors.Is(err, ErrNotFound):
+		if err := s.create(tx); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	case len(format) != 4 || binary.BigEndian.Uint32(format) != formatVersion:
+		return fmt.Errorf("%w: %x, this build knows %d", ErrFormat, format, formatVersion)
+	default:
+		id, err := get(tx, []byte(keyStore))
+		if err != nil {
+			return missing(err, "store id")
+		}
+		if copy(s.id[:], id) != len(s.id) || len(id) != len(s.id) {
+			return fmt.Errorf("%w: store id of %d bytes", ErrCorrupt, len(id))
+		}
+	}
+	end, err := loadTail(tx)
+	if err != nil {
+		return missing(err, "tail")
+	}
+	openings, err := loadOpenings(tx)
+	if err != nil {
+		return err
+	}
+	s.openings, err = addOpening(tx, openings, end.seq, s.cfg.Rand)
+	return err
+}
+
+// create writes the rows of a new store.
+func (s *Store) create(tx Txn) error {
+	if _, err := io.ReadFull(s.cfg.Rand, s.id[:]); err != nil {
+		return fmt.Errorf("store: id: %w", err)
+	}
+	for _, row := range [...]op{
+		{[]byte(keyFormat), binary.BigEndian.AppendUint32(nil, formatVersion)},
+		{[]byte(keyStore), s.id[:]},
+		{[]byte(keyTail), appendTail(nil, tail{})},
+	} {
+		if err := put(tx, row.key, row.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put writes a value with its checksum. The value is copied.
+func put(tx Txn, key, value []byte) error {
+	return tx.Set(key, appendChecksum(append([]byte(nil), value...), key))
+}
+
+// recount computes count and sum of the sections from v/ and marks those that
+// differ from what was written, or hold a damaged row, as suspect. A damaged
+// row does not stop the opening: whoever reads it gets ErrCorrupt.
+func recount(tx Txn, states []SectionState) error {
+	counted := make([]SectionState, len(states))
+	for i := range states {
+		counted[i] = SectionState{Section: states[i].Section, Head: states[i].Head, Suspect: states[i].Suspect}
+	}
+	prefix := []byte(prefixVersions)
+	err := tx.Scan(prefix, successor(prefix), false, func(key, stored []byte) (bool, error) {
+		n, _, _, err := splitRowKey(prefixVersions, key, 0)
+		if err != nil || n == 0 || uint64(n) > uint64(len(states)) {
+			return false, fmt.Errorf("%w: key %q", ErrCorrupt, key)
+		}
+		state := &counted[n-1]
+		value, err := openValue(key, stored)
+		var versions row
+		if err == nil {
+			versions, err = decodeRow(value)
+		}
+		if err != nil {
+			state.Suspect = true
+			return true, nil //nolint:nilerr // the section is marked, and every read of the row returns the error
+		}
+		for i := range versions.held {
+			state.Count++
+			state.Sum = state.Sum.Add(versions.held[i].Hash)
+		}
+		return true, nil
+	})
+	for i := range states {
+		if counted[i].Count != states[i].Count || counted[i].Sum != states[i].Sum {
+			counted[i].Suspect = true
+		}
+		states[i] = counted[i]
+	}
+	return err
+}
+
+// rowBytes and heldBytes bound the stored form, for sizing buffers.
+func rowBytes(r *row) int {
+	n := 12
+	for i := range r.held {
+		n += heldBytes(&r.held[i])
+	}
+	return n
+}
+
+func heldBytes(h *Held) int {
+	n := 96 + len(h.Writer)
+	for _, e := range h.Basis {
+		n += len(e.Writer) + 10
+	}
+	return n
+}

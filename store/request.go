@@ -1,0 +1,83 @@
+package store
+
+import "github.com/fleetsync/fleetd/merge"
+
+// request is one caller's part of a transaction. All of it is written, or
+// nothing.
+type request struct {
+	path    Path
+	entries []entry
+	// strict makes a record that would not be held an error.
+	strict bool
+	// reads must still be as they were when the transaction runs.
+	reads  *readSet
+	locals []localWrite
+	parks  []parkWrite
+	cursor *CursorMove
+	resume *ResumeMove
+	// unclean says that an earlier part was refused room: no cursor moves.
+	unclean bool
+	// prepare, when set, fills the request while nothing else can commit.
+	prepare func() error
+
+	// The applier's.
+	turn     chan struct{} // receives once: finished, or the turn to lead
+	finished bool          // written before turn is sent to
+
+	// The outcome, valid once finished.
+	err    error
+	result Result
+	commit Commit
+}
+
+// entry is one record to be held.
+type entry struct {
+	rec    merge.Record
+	packed packed
+	// freed says that the record comes out of q/, if it is still there: when it
+	// turns out to be covered it goes to history.
+	freed bool
+}
+
+// parkWrite is one record to be parked.
+type parkWrite struct {
+	Parked
+	packed packed
+}
+
+// localWrite sets one row of m/local/; a nil value deletes it.
+type localWrite struct {
+	name  string
+	value []byte
+}
+
+func newRequest(path Path) *request {
+	return &request{path: path, turn: make(chan struct{}, 1)}
+}
+
+// add packs a record into the request.
+func (q *request) add(rec merge.Record) {
+	q.entries = append(q.entries, entry{rec: rec, packed: pack(&rec)})
+}
+
+// records counts what weighs on txnRecordsMax.
+func (q *request) records() int { return len(q.entries) + len(q.parks) }
+
+// bytes estimates the keys and values that the request writes.
+func (q *request) bytes() int {
+	n := 0
+	for i := range q.entries {
+		n += recordBytes(&q.entries[i].rec, &q.entries[i].packed)
+	}
+	for i := range q.parks {
+		n += recordBytes(&q.parks[i].Record, &q.parks[i].packed)
+	}
+	for i := range q.locals {
+		n += len(q.locals[i].name) + len(q.locals[i].value)
+	}
+	return n
+}
+
+func recordBytes(rec *merge.Record, p *packed) int {
+	return p.size() + 4*(len(rec.Key.Kind)+len(rec.Key.ID)) + recordOverheadBytes
+}

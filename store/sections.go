@@ -1,0 +1,168 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// SectionState is what a store holds of one section, as one pair: the digest
+// belongs to exactly this head.
+type SectionState struct {
+	Section merge.Section
+	// Head is the newest place in the feed at which the section changed; 0 when
+	// it never held anything.
+	Head uint64
+	// Count is the number of held versions.
+	Count int64
+	// Sum is the sum of their item hashes.
+	Sum Sum
+	// Suspect says that, at the last opening, the rows on the disk were not what
+	// the store had written: something is damaged or missing and must be fetched
+	// from peers.
+	Suspect bool
+}
+
+// ordinals is the section table as a Reader sees it. It is immutable: a new
+// section makes a new table.
+type ordinals struct {
+	of    map[merge.Section]ordinal
+	names []merge.Section // by ordinal - 1
+}
+
+// section returns the section of an ordinal. Errors: ErrCorrupt.
+func (o *ordinals) section(sec ordinal) (merge.Section, error) {
+	if sec == 0 || uint64(sec) > uint64(len(o.names)) {
+		return merge.Section{}, fmt.Errorf("%w: section ordinal %d", ErrCorrupt, sec)
+	}
+	return o.names[sec-1], nil
+}
+
+// sectionTable is the store's memory of its sections. Safe for concurrent use.
+type sectionTable struct {
+	mu     sync.RWMutex // guards all following fields
+	table  *ordinals
+	states []SectionState // by ordinal - 1
+}
+
+func newSectionTable(states []SectionState) *sectionTable {
+	t := &sectionTable{states: states, table: &ordinals{of: map[merge.Section]ordinal{}}}
+	for i := range states {
+		t.table.of[states[i].Section] = ordinal(i + 1)
+		t.table.names = append(t.table.names, states[i].Section)
+	}
+	return t
+}
+
+// ordinals returns the table as it is now.
+func (t *sectionTable) ordinals() *ordinals {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.table
+}
+
+func (t *sectionTable) list() []SectionState {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var held []SectionState
+	for _, state := range t.states {
+		if state.Head > 0 {
+			held = append(held, state)
+		}
+	}
+	return held
+}
+
+func (t *sectionTable) state(sec merge.Section) (SectionState, ordinal) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	n, ok := t.table.of[sec]
+	if !ok {
+		return SectionState{Section: sec}, 0
+	}
+	return t.states[n-1], n
+}
+
+// next returns the ordinal of the next new section.
+func (t *sectionTable) next() ordinal {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return ordinal(len(t.states) + 1)
+}
+
+// adopt takes over what a transaction wrote, in ascending order of new
+// ordinals.
+func (t *sectionTable) adopt(changed []*stagedSection) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	grown := false
+	for _, c := range changed {
+		if uint64(c.ordinal) <= uint64(len(t.states)) {
+			t.states[c.ordinal-1] = c.state
+			continue
+		}
+		if !grown {
+			t.table = &ordinals{of: maps.Clone(t.table.of), names: t.table.names}
+			grown = true
+		}
+		t.states = append(t.states, c.state)
+		t.table.of[c.state.Section] = c.ordinal
+		t.table.names = append(t.table.names, c.state.Section)
+	}
+}
+
+// replace takes over what was read from the engine.
+func (t *sectionTable) replace(states []SectionState) {
+	fresh := newSectionTable(states)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.table, t.states = fresh.table, fresh.states
+}
+
+// appendSectionRow appends the stored form of a section: text id, head8,
+// count8, sum32, suspect1.
+func appendSectionRow(dst []byte, s *SectionState) []byte {
+	dst = appendText(dst, s.Section.ID())
+	dst = appendUint64(dst, s.Head)
+	dst = appendUint64(dst, uint64(s.Count))
+	sum := s.Sum.Bytes()
+	dst = append(dst, sum[:]...)
+	if s.Suspect {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
+}
+
+// decodeSectionRow is the inverse of appendSectionRow. Errors: ErrCorrupt.
+func decodeSectionRow(b []byte) (SectionState, error) {
+	d := decoder{rest: string(b)}
+	id := d.text()
+	s := SectionState{Head: d.uint64(), Count: int64(d.uint64()), Sum: sumOf(d.hash())}
+	suspect := d.byte()
+	s.Suspect = suspect == 1
+	section, err := merge.ParseSectionID(id)
+	if err != nil || !d.done() || suspect > 1 || s.Count < 0 {
+		return SectionState{}, fmt.Errorf("%w: section row of %d bytes", ErrCorrupt, len(b))
+	}
+	s.Section = section
+	return s, nil
+}
+
+// loadSections reads the section table. Errors: ErrCorrupt.
+func loadSections(tx Txn) ([]SectionState, error) {
+	var states []SectionState
+	err := scan(tx, []byte(prefixSection), nil, false, func(key, value []byte) (bool, error) {
+		state, err := decodeSectionRow(value)
+		if err != nil {
+			return false, err
+		}
+		states = append(states, state)
+		if want := appendSectionKey(nil, prefixSection, ordinal(len(states))); string(want) != string(key) {
+			return false, fmt.Errorf("%w: section table has a gap at %d", ErrCorrupt, len(states))
+		}
+		return true, nil
+	})
+	return states, err
+}

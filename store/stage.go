@@ -1,0 +1,238 @@
+package store
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// stage gathers what one transaction will write, so that a member of a group
+// can be undone alone, a row that several members change is written once, and
+// the engine is given everything at the end. It is used by the committing
+// goroutine alone, again and again.
+type stage struct {
+	s       *Store
+	tx      Txn
+	arena   arena
+	ops     []op
+	tail    tail
+	fatal   error // the engine failed: the group cannot go on
+	written bool  // everything was handed to the engine
+
+	keys     map[merge.Key]*keyState
+	touched  []*keyState // changed, in the order of their first change
+	sections map[merge.Section]*stagedSection
+	changed  []*stagedSection // to be written, new ones in order of ordinal
+	next     ordinal          // of the next new section
+	rows     map[string][]byte
+	parked   *parkedCount
+
+	// What the member in hand did so far.
+	undo    []func()
+	effects []effect
+}
+
+// op is one write; a nil value is a delete.
+type op struct{ key, value []byte }
+
+// effect is what one version does to the digest of its section.
+type effect struct {
+	sec  *stagedSection
+	hash merge.Hash
+	seq  uint64 // of a version that is held since; 0 for one that is not any more
+}
+
+type stagedSection struct {
+	ordinal ordinal
+	state   SectionState
+	staged  bool // in stage.changed
+}
+
+// keyState is a key's row as the transaction has it so far.
+type keyState struct {
+	key    merge.Key
+	sec    *stagedSection // nil while the section has no ordinal
+	stored []byte         // the value in the engine, nil when there is none
+	row    row
+	// changed says that a member of this group changed the row.
+	changed bool
+	// head is the record of the head, when this group brought it.
+	head *merge.Record
+	// past are the history rows that this group adds.
+	past []Past
+}
+
+func newStage(s *Store) *stage {
+	return &stage{
+		s: s, keys: map[merge.Key]*keyState{}, sections: map[merge.Section]*stagedSection{},
+		rows: map[string][]byte{}, parked: newParkedCount(),
+	}
+}
+
+// begin forgets the last transaction.
+func (g *stage) begin(tx Txn) {
+	g.tx, g.fatal, g.written = tx, nil, false
+	g.arena.reset()
+	clear(g.ops)
+	clear(g.touched)
+	clear(g.changed)
+	g.ops, g.touched, g.changed = g.ops[:0], g.touched[:0], g.changed[:0]
+	g.undo, g.effects = g.undo[:0], g.effects[:0]
+	clear(g.keys)
+	clear(g.sections)
+	clear(g.rows)
+	g.parked.clear()
+	g.tail = g.s.end()
+	g.next = g.s.sections.next()
+}
+
+// member stages one request, or records why it cannot be.
+func (g *stage) member(req *request) {
+	ops, end := len(g.ops), g.tail
+	g.undo, g.effects = g.undo[:0], g.effects[:0]
+	req.result, req.commit = Result{}, Commit{Path: req.path}
+	if req.err = g.apply(req); req.err != nil {
+		for _, undo := range slices.Backward(g.undo) {
+			undo()
+		}
+		g.ops, g.tail = g.ops[:ops], end
+		req.result, req.commit = Result{}, Commit{}
+		return
+	}
+	for _, e := range g.effects {
+		if e.seq == 0 {
+			e.sec.state.Count--
+			e.sec.state.Sum = e.sec.state.Sum.Sub(e.hash)
+			continue
+		}
+		e.sec.state.Count++
+		e.sec.state.Sum = e.sec.state.Sum.Add(e.hash)
+		e.sec.state.Head = e.seq
+	}
+}
+
+// apply stages everything of one request.
+func (g *stage) apply(req *request) error {
+	if err := g.validate(req.reads); err != nil {
+		return err
+	}
+	for i := range req.entries {
+		if err := g.insert(req, &req.entries[i]); err != nil {
+			return err
+		}
+	}
+	for i := range req.parks {
+		if err := g.park(req, &req.parks[i]); err != nil {
+			return err
+		}
+	}
+	for _, w := range req.locals {
+		g.setRow(append([]byte(prefixLocal), w.name...), w.value)
+	}
+	if req.resume != nil {
+		g.moveResume(req.resume)
+	}
+	if req.cursor != nil && !req.unclean && req.result.Refused == 0 {
+		g.moveCursor(req.cursor)
+	}
+	return nil
+}
+
+// set stages a value that is complete with its checksum.
+func (g *stage) set(key, stored []byte) { g.ops = append(g.ops, op{key, stored}) }
+
+func (g *stage) delete(key []byte) { g.ops = append(g.ops, op{key: key}) }
+
+// get reads one value as the engine has it, with its checksum. Errors:
+// ErrNotFound; any other ends the group.
+func (g *stage) get(key []byte) ([]byte, error) {
+	stored, err := g.tx.Get(key)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		g.fatal = err
+	}
+	return stored, err
+}
+
+// lookup returns the section's state in this transaction, nil when the store
+// does not know the section.
+func (g *stage) lookup(sec merge.Section) *stagedSection {
+	if st := g.sections[sec]; st != nil {
+		return st
+	}
+	state, n := g.s.sections.state(sec)
+	if n == 0 {
+		return nil
+	}
+	st := &stagedSection{ordinal: n, state: state}
+	g.sections[sec] = st
+	return st
+}
+
+// section is lookup that gives a new section its ordinal and has the section
+// written. An ordinal stays even when the member that needed it is undone.
+func (g *stage) section(sec merge.Section) *stagedSection {
+	st := g.lookup(sec)
+	if st == nil {
+		st = &stagedSection{ordinal: g.next, state: SectionState{Section: sec}}
+		g.next++
+		g.sections[sec] = st
+	}
+	g.mark(st)
+	return st
+}
+
+// mark has a section written.
+func (g *stage) mark(st *stagedSection) {
+	if !st.staged {
+		st.staged = true
+		g.changed = append(g.changed, st)
+	}
+}
+
+// key returns the state of a key. Errors: ErrCorrupt, the engine's.
+func (g *stage) key(k merge.Key) (*keyState, error) {
+	if ks := g.keys[k]; ks != nil {
+		return ks, nil
+	}
+	ks := &keyState{key: k}
+	if sec := g.lookup(k.Section()); sec != nil {
+		ks.sec = sec
+		key := appendRowKey(g.arena.room(rowKeySize(prefixVersions, k, 0)), prefixVersions, sec.ordinal, k)
+		g.arena.keep(key)
+		stored, err := g.get(key)
+		switch {
+		case err == nil:
+			value, err := openValue(key, stored)
+			if err != nil {
+				return nil, err
+			}
+			if ks.row, err = decodeRow(value); err != nil {
+				return nil, err
+			}
+			ks.stored = stored
+		case !errors.Is(err, ErrNotFound):
+			return nil, err
+		}
+	}
+	g.keys[k] = ks
+	return ks, nil
+}
+
+// change marks a key as changed and remembers how it was.
+func (g *stage) change(ks *keyState) {
+	before := *ks
+	touched := len(g.touched)
+	g.undo = append(g.undo, func() {
+		*ks = before
+		g.touched = g.touched[:touched]
+	})
+	if !ks.changed {
+		ks.changed = true
+		g.touched = append(g.touched, ks)
+	}
+	if ks.sec == nil {
+		ks.sec = g.section(ks.key.Section())
+	}
+	g.mark(ks.sec)
+}
