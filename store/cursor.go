@@ -9,7 +9,7 @@ import (
 // Cursor is a position in the feed of another store, or of this one as
 // somebody else knows it.
 type Cursor struct {
-	Store       StoreID
+	Store       ID
 	Incarnation Incarnation
 	Seq         uint64
 }
@@ -89,13 +89,14 @@ func (r *Reader) peerValue(prefix string, peer merge.InstanceID, sec merge.Secti
 type CursorState uint8
 
 const (
-	// CursorUnknown: it belongs to another store, or to an opening that this
-	// one does not remember, as after a restored backup. Reconcile.
+	// CursorUnknown belongs to another store, or to an opening that this one
+	// does not remember, as after a restored backup. Reconcile.
 	CursorUnknown CursorState = iota
-	// CursorValid: what comes after it in the feed is all that is missing.
+	// CursorValid says that what comes after it in the feed is all that is
+	// missing.
 	CursorValid
-	// CursorBeyond: it lies after the end of its opening: this store has lost
-	// what it had written last. Go on from that end, and reconcile.
+	// CursorBeyond lies after the end of its opening: this store has lost what
+	// it had written last. Go on from that end, and reconcile.
 	CursorBeyond
 )
 

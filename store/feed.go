@@ -79,7 +79,7 @@ func (r *Reader) Range(sec merge.Section, afterOrder string, fn func(k merge.Key
 		from = append(append(append([]byte(nil), prefix...), afterOrder...), terminator+"\x00"...)
 	}
 	return scan(r.tx, prefix, from, false, func(key, value []byte) (bool, error) {
-		_, order, _, err := splitRowKey(prefixVersions, key, 0)
+		_, order, err := splitRowKey(prefixVersions, key, 0)
 		if err != nil {
 			return false, err
 		}
@@ -100,7 +100,7 @@ func (r *Reader) Range(sec merge.Section, afterOrder string, fn func(k merge.Key
 // Errors: ErrCorrupt.
 func (r *Reader) Conflicts(fn func(k merge.Key, held []Held) (more bool)) error {
 	return scan(r.tx, []byte(prefixConflict), nil, false, func(key, _ []byte) (bool, error) {
-		n, order, _, err := splitRowKey(prefixConflict, key, 0)
+		n, order, err := splitRowKey(prefixConflict, key, 0)
 		if err != nil {
 			return false, err
 		}

@@ -83,11 +83,20 @@ func (r *Reader) Index(components ...string) ([]byte, error) {
 // returns false. The empty prefix stands for all rows. The value is valid
 // during the call. Errors: ErrCorrupt.
 func (r *Reader) IndexScan(prefix IndexName, fn func(name IndexName, value []byte) (more bool)) error {
+	return r.indexScan(prefix, false, fn)
+}
+
+// IndexScanDown is IndexScan in descending order.
+func (r *Reader) IndexScanDown(prefix IndexName, fn func(name IndexName, value []byte) (more bool)) error {
+	return r.indexScan(prefix, true, fn)
+}
+
+func (r *Reader) indexScan(prefix IndexName, reverse bool, fn func(IndexName, []byte) bool) error {
 	begin := []byte(prefixIndex)
 	if prefix != "" {
 		begin = append(append(begin, prefix...), 0)
 	}
-	return scan(r.tx, begin, nil, false, func(key, value []byte) (bool, error) {
+	return scan(r.tx, begin, nil, reverse, func(key, value []byte) (bool, error) {
 		return fn(IndexName(key[len(prefixIndex):]), value), nil
 	})
 }
@@ -111,8 +120,8 @@ func (s *Store) rebuildIndex() error {
 	if err := s.clearIndex(); err != nil || s.cfg.Indexer == nil {
 		return err
 	}
-	for n, sec := range s.sections.ordinals().names {
-		if err := s.indexSection(ordinal(n+1), sec); err != nil {
+	for _, sec := range s.sections.ordinals().names {
+		if err := s.indexSection(sec); err != nil {
 			return err
 		}
 	}
@@ -172,7 +181,7 @@ func (s *Store) clearIndex() error {
 }
 
 // indexSection indexes the heads of one section, a transaction at a time.
-func (s *Store) indexSection(n ordinal, sec merge.Section) error {
+func (s *Store) indexSection(sec merge.Section) error {
 	after := ""
 	for {
 		var heads []merge.Record

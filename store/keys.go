@@ -106,13 +106,13 @@ func rowKeySize(prefix string, k merge.Key, suffix int) int {
 	return len(prefix) + ordinalBytes + len(k.Order()) + len(terminator) + suffix
 }
 
-// splitRowKey reads the section, the order key and the suffix of a given
-// length from a key that appendRowKey began. Errors: ErrCorrupt.
-func splitRowKey(prefix string, key []byte, suffix int) (sec ordinal, order string, rest []byte, err error) {
+// splitRowKey reads section and order key from a key that appendRowKey began
+// and a suffix of a given length ends. Errors: ErrCorrupt.
+func splitRowKey(prefix string, key []byte, suffix int) (sec ordinal, order string, err error) {
 	begin, end := len(prefix)+ordinalBytes, len(key)-suffix-len(terminator)
 	if end < begin || string(key[end:end+len(terminator)]) != terminator {
-		return 0, "", nil, fmt.Errorf("%w: key %q", ErrCorrupt, key)
+		return 0, "", fmt.Errorf("%w: key %q", ErrCorrupt, key)
 	}
 	sec = ordinal(binary.BigEndian.Uint64(key[len(prefix):begin]))
-	return sec, string(key[begin:end]), key[end+len(terminator):], nil
+	return sec, string(key[begin:end]), nil
 }

@@ -132,7 +132,7 @@ func recount(tx Txn, states []SectionState) error {
 	}
 	prefix := []byte(prefixVersions)
 	err := tx.Scan(prefix, successor(prefix), false, func(key, stored []byte) (bool, error) {
-		n, _, _, err := splitRowKey(prefixVersions, key, 0)
+		n, _, err := splitRowKey(prefixVersions, key, 0)
 		if err != nil || n == 0 || uint64(n) > uint64(len(states)) {
 			return false, fmt.Errorf("%w: key %q", ErrCorrupt, key)
 		}

@@ -12,13 +12,15 @@ import (
 type Reason uint8
 
 const (
-	// ReasonAuthority: nobody known has admitted its writer yet.
+	// ReasonAuthority means that nobody known has admitted the writer yet.
 	ReasonAuthority Reason = 1 + iota
-	// ReasonFuture: its stamp lies too far ahead of this machine's time.
+	// ReasonFuture means that the stamp lies too far ahead of this machine's
+	// time.
 	ReasonFuture
-	// ReasonBanned: the fleet's statements close its writer or its stamp.
+	// ReasonBanned means that the fleet's statements close the writer or the
+	// stamp.
 	ReasonBanned
-	// ReasonFloor: a collected tombstone stands above it.
+	// ReasonFloor means that a collected tombstone stands above it.
 	ReasonFloor
 )
 
@@ -198,7 +200,7 @@ func (r *Reader) parkedFrom(from []byte, fn func(key []byte, p Parked) (more boo
 }
 
 func (r *Reader) parseParkedKey(key []byte) (merge.Key, error) {
-	n, order, _, err := splitRowKey(prefixParked, key, len(merge.Hash{}))
+	n, order, err := splitRowKey(prefixParked, key, len(merge.Hash{}))
 	if err != nil {
 		return merge.Key{}, err
 	}

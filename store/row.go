@@ -20,6 +20,15 @@ type Held struct {
 	Size int
 }
 
+// Versions returns what the functions of merge take of held versions.
+func Versions(held []Held) []merge.Version {
+	versions := make([]merge.Version, len(held))
+	for i := range held {
+		versions[i] = held[i].Version
+	}
+	return versions
+}
+
 // row is what v/ keeps of a key.
 type row struct {
 	// held are the versions that no other held version covers, ascending: the

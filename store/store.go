@@ -9,9 +9,9 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 )
 
-// StoreID names one store for as long as it lives: 16 random bytes, made when
+// ID names one store for as long as it lives: 16 random bytes, made when
 // it is first opened.
-type StoreID [16]byte
+type ID [16]byte
 
 // Incarnation names one opening of a store: a random number.
 type Incarnation uint64
@@ -42,7 +42,7 @@ type Store struct {
 	engine Engine
 	cfg    Config
 	clock  *hlc.Clock
-	id     StoreID
+	id     ID
 	// openings are the known incarnations, ascending; the last is this one.
 	openings []opening
 	sections *sectionTable
@@ -62,7 +62,7 @@ type Store struct {
 }
 
 // ID returns the store's identity.
-func (s *Store) ID() StoreID { return s.id }
+func (s *Store) ID() ID { return s.id }
 
 // Incarnation returns the identity of this opening.
 func (s *Store) Incarnation() Incarnation { return s.openings[len(s.openings)-1].incarnation }

@@ -38,10 +38,6 @@ func draft(s *store.Store, r *store.Reader, writer merge.InstanceID, k merge.Key
 	if err != nil {
 		return merge.Record{}, err
 	}
-	var versions []merge.Version
-	for _, h := range held {
-		versions = append(versions, h.Version)
-	}
 	own, err := r.OwnCovered(k, writer)
 	if err != nil {
 		return merge.Record{}, err
@@ -50,7 +46,7 @@ func draft(s *store.Store, r *store.Reader, writer merge.InstanceID, k merge.Key
 	if err != nil {
 		return merge.Record{}, err
 	}
-	basis, version := merge.Supersede(versions, own, writer, stamp)
+	basis, version := merge.Supersede(store.Versions(held), own, writer, stamp)
 	return seal(writer, k, stamp, basis, version, body)
 }
 
