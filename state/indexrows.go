@@ -2,7 +2,6 @@ package state
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -17,12 +16,11 @@ import (
 //	skill.in    SCOPE SLUG         a live skill: the skills of a scope by slug
 //	skill.id    ID SCOPE SLUG      a live skill or a tombstone, one row for each of its ids
 //	memory.id   ID SCOPE           a live item or a tombstone
-//	memory.all  AGE ID SCOPE       a live item: newest first
-//	memory.in   SCOPE AGE ID       a live item: the items of a scope, newest first
+//	memory.all  TIME ID SCOPE      a live item: all items, oldest first
+//	memory.in   SCOPE TIME ID      a live item: the items of a scope, oldest first
 //	invalid     KIND SECTION ID    a head that breaks the rules of its kind -> why
 //
-// AGE is CreatedAt turned round, in 16 hexadecimal digits, so that ascending
-// names are descending times.
+// TIME is CreatedAt in 16 hexadecimal digits that ascend as it does.
 const (
 	indexSkillSlug = "skill.slug"
 	indexSkillIn   = "skill.in"
@@ -101,19 +99,19 @@ func memoryRows(head *merge.Record) ([]indexRow, error) {
 	if it.Deleted {
 		return []indexRow{{indexName(indexMemoryID, it.ID, scope), indexDeleted}}, nil
 	}
-	age := indexAge(it.CreatedAt)
+	created := indexTime(it.CreatedAt)
 	return []indexRow{
 		{indexName(indexMemoryID, it.ID, scope), indexLive},
-		{indexName(indexMemoryAll, age, it.ID, scope), indexLive},
-		{indexName(indexMemoryIn, scope, age, it.ID), indexLive},
+		{indexName(indexMemoryAll, created, it.ID, scope), indexLive},
+		{indexName(indexMemoryIn, scope, created, it.ID), indexLive},
 	}, nil
 }
 
 func indexName(components ...string) string { return strings.Join(components, "\x00") }
 
-// indexAge turns a time into text that ascends as the time descends.
-func indexAge(t time.Time) string {
-	return fmt.Sprintf("%016x", uint64(math.MaxInt64)-uint64(t.UnixNano()))
+// indexTime turns a time into text that ascends as it does, before 1970 too.
+func indexTime(t time.Time) string {
+	return fmt.Sprintf("%016x", uint64(t.UnixNano())^1<<63)
 }
 
 const scopeSeparator = "\x1f"

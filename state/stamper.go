@@ -110,7 +110,7 @@ func (s *Stamper) UpsertMemory(existing *MemoryItem, it MemoryItem) (MemoryItem,
 		it.CreatedAt = existing.CreatedAt
 	} else {
 		if it.ID == "" {
-			it.ID = s.ids.New()
+			it.ID = s.mint()
 		}
 		if it.CreatedAt.IsZero() {
 			it.CreatedAt = storedClock(s.clock.Now())
@@ -124,6 +124,9 @@ func (s *Stamper) UpsertMemory(existing *MemoryItem, it MemoryItem) (MemoryItem,
 	}
 	return it, memoryEvent(it), nil
 }
+
+// mint returns the id of a new record.
+func (s *Stamper) mint() string { return s.ids.New() }
 
 // DeleteMemory stamps the tombstone of a live memory item: of its content only
 // ID and CreatedAt remain. Errors: ErrNotFound for a tombstone,

@@ -1,0 +1,118 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+func (p *replica) Conflicts(ctx context.Context) ([]Conflict, error) {
+	conflicts := []Conflict{}
+	err := p.view(ctx, func(r *store.Reader) error {
+		var failed error
+		err := r.Conflicts(func(key merge.Key, held []store.Held) (more bool) {
+			var ofKey []Conflict
+			ofKey, failed = conflictsOf(r, key, held)
+			conflicts = append(conflicts, ofKey...)
+			failed = cmp.Or(failed, ctx.Err())
+			return failed == nil
+		})
+		return cmp.Or(failed, err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The store's order of sections is its own; every replica lists alike.
+	slices.SortStableFunc(conflicts, func(a, b Conflict) int { return compareKeys(a.Key, b.Key) })
+	return conflicts, nil
+}
+
+func (p *replica) Invalid(ctx context.Context) ([]Invalid, error) {
+	hidden := []Invalid{}
+	err := p.view(ctx, func(r *store.Reader) error {
+		return scanIndex(r, func(rest []string, reason []byte) (bool, error) {
+			section, err := merge.ParseSectionID(rest[1])
+			if err != nil {
+				return false, fmt.Errorf("state: index: %w", err)
+			}
+			hidden = append(hidden, Invalid{
+				Key:    merge.Key{Kind: rest[0], Scope: section.Scope, ID: merge.NewID(rest[2:]...)},
+				Reason: string(reason),
+			})
+			return true, ctx.Err()
+		}, indexInvalid)
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(hidden, func(a, b Invalid) int { return compareKeys(a.Key, b.Key) })
+	return hidden, nil
+}
+
+// compareKeys orders keys by section and then as the section is ordered.
+func compareKeys(a, b merge.Key) int {
+	return cmp.Or(strings.Compare(a.Section().ID(), b.Section().ID()), strings.Compare(a.Order(), b.Order()))
+}
+
+// conflictsOf pairs the head of a key with each other held version.
+func conflictsOf(r *store.Reader, key merge.Key, held []store.Held) ([]Conflict, error) {
+	last := len(held) - 1
+	winner, err := loadVersion(r, key, held[last])
+	if err != nil {
+		return nil, err
+	}
+	conflicts := make([]Conflict, 0, last)
+	for _, h := range held[:last] {
+		loser, err := loadVersion(r, key, h)
+		if err != nil {
+			return nil, err
+		}
+		conflicts = append(conflicts, Conflict{Key: key, Winner: winner.clone(), Loser: loser})
+	}
+	return conflicts, nil
+}
+
+// loadVersion is the view of one held version.
+func loadVersion(r *store.Reader, key merge.Key, h store.Held) (Version, error) {
+	rec, err := r.Load(key, h)
+	if err != nil {
+		return Version{}, fmt.Errorf("state: read %s: %w", key, err)
+	}
+	return viewVersion(&rec), nil
+}
+
+// viewVersion decodes what this build knows; what breaks the rules of its kind
+// stays undecoded.
+func viewVersion(rec *merge.Record) Version {
+	v := Version{Envelope: envelopeOf(rec.Envelope), Hash: rec.Hash()}
+	switch rec.Key.Kind {
+	case kindSkill:
+		if sk, err := decodeSkill(rec); err == nil {
+			v.Skill = &sk
+		}
+	case kindMemory:
+		if it, err := decodeMemory(rec); err == nil {
+			v.Memory = &it
+		}
+	}
+	return v
+}
+
+// clone returns a version that shares nothing with v.
+func (v Version) clone() Version {
+	if v.Skill != nil {
+		sk := *v.Skill
+		sk.Tags = slices.Clone(sk.Tags)
+		v.Skill = &sk
+	}
+	if v.Memory != nil {
+		it := *v.Memory
+		v.Memory = &it
+	}
+	return v
+}

@@ -1,0 +1,207 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// heldSkill returns the head of a key, tombstones included; nil when there is
+// none. One that breaks the rules of its kind comes back as the little that can
+// be said of it, so that a write can put it right.
+func heldSkill(r *store.Reader, key merge.Key) (*Skill, error) {
+	rec, err := head(r, key)
+	if rec == nil || err != nil {
+		return nil, err
+	}
+	sk, err := decodeSkill(rec)
+	if err != nil {
+		slug := key.ID.Components()[0]
+		sk = Skill{
+			ID: SkillID(key.Scope, slug), Slug: slug, Scope: key.Scope,
+			CreatedAt: rec.Envelope.UpdatedHLC.Time(), Envelope: envelopeOf(rec.Envelope),
+		}
+	}
+	return &sk, nil
+}
+
+// heldMemory is heldSkill for memory items.
+func heldMemory(r *store.Reader, key merge.Key) (*MemoryItem, error) {
+	rec, err := head(r, key)
+	if rec == nil || err != nil {
+		return nil, err
+	}
+	it, err := decodeMemory(rec)
+	if err != nil {
+		it = MemoryItem{
+			ID: key.ID.Components()[0], Scope: key.Scope,
+			CreatedAt: rec.Envelope.UpdatedHLC.Time(), Envelope: envelopeOf(rec.Envelope),
+		}
+	}
+	return &it, nil
+}
+
+// liveSkill returns the skill of a key. Errors: ErrNotFound for a tombstone, a
+// record that breaks the rules of its kind, and no record.
+func liveSkill(r *store.Reader, key merge.Key) (Skill, error) {
+	rec, err := head(r, key)
+	if err != nil {
+		return Skill{}, err
+	}
+	if rec != nil && !rec.Envelope.Deleted {
+		if sk, err := decodeSkill(rec); err == nil {
+			return sk, nil
+		}
+	}
+	return Skill{}, fmt.Errorf("%w: %s", ErrNotFound, key)
+}
+
+// liveMemory is liveSkill for memory items.
+func liveMemory(r *store.Reader, key merge.Key) (MemoryItem, error) {
+	rec, err := head(r, key)
+	if err != nil {
+		return MemoryItem{}, err
+	}
+	if rec != nil && !rec.Envelope.Deleted {
+		if it, err := decodeMemory(rec); err == nil {
+			return it, nil
+		}
+	}
+	return MemoryItem{}, fmt.Errorf("%w: %s", ErrNotFound, key)
+}
+
+// scanIndex calls fn for each row under a prefix of components, in order, with
+// the components that follow it, until fn returns false or an error.
+func scanIndex(r *store.Reader, fn func(rest []string, value []byte) (more bool, err error), prefix ...string) error {
+	return scanWith(r.IndexScan, fn, prefix)
+}
+
+// scanIndexDown is scanIndex in descending order.
+func scanIndexDown(r *store.Reader, fn func(rest []string, value []byte) (more bool, err error), prefix ...string) error {
+	return scanWith(r.IndexScanDown, fn, prefix)
+}
+
+func scanWith(
+	scan func(store.IndexName, func(store.IndexName, []byte) bool) error,
+	fn func(rest []string, value []byte) (more bool, err error),
+	prefix []string,
+) error {
+	var failed error
+	err := scan(store.NewIndexName(prefix...), func(name store.IndexName, value []byte) (more bool) {
+		more, failed = fn(name.Components()[len(prefix):], value)
+		return more && failed == nil
+	})
+	if err = cmp.Or(failed, err); err != nil {
+		return fmt.Errorf("state: index %s: %w", prefix[0], err)
+	}
+	return nil
+}
+
+// skillHit is a skill that an id leads to.
+type skillHit struct {
+	scope Scope
+	slug  string
+	live  bool
+}
+
+func (h skillHit) key() merge.Key { return skillKey(h.scope, h.slug) }
+
+// skillsOfID returns the skills that have an id, derived or chosen, deleted
+// ones included.
+func skillsOfID(r *store.Reader, id string) ([]skillHit, error) {
+	var hits []skillHit
+	err := scanIndex(r, func(rest []string, value []byte) (bool, error) {
+		hits = append(hits, skillHit{parseScopeID(rest[0]), rest[1], string(value) == indexLive})
+		return true, nil
+	}, indexSkillID, id)
+	return hits, err
+}
+
+// scopesOf returns the scopes that an index lists under a name.
+func scopesOf(r *store.Reader, index, name string, states ...string) ([]Scope, error) {
+	var scopes []Scope
+	err := scanIndex(r, func(rest []string, value []byte) (bool, error) {
+		if slices.Contains(states, string(value)) {
+			scopes = append(scopes, parseScopeID(rest[0]))
+		}
+		return true, nil
+	}, index, name)
+	return scopes, err
+}
+
+// find returns the key of the live skill that an id or slug names: the exact
+// id first, else the slug, for which pick decides between scopes. A chosen id
+// of a skill that lies off the way outward from the home scope does not come
+// before a slug on that way: writers choose their ids, and one who is confined
+// to a project must not shadow what others mean by a name.
+func (s skills) find(r *store.Reader, name string, pick func(what string, live []Scope) (Scope, error)) (merge.Key, error) {
+	what := fmt.Sprintf("skill %.60q", name)
+	name, err := keyText("name", name)
+	if err != nil {
+		return merge.Key{}, fmt.Errorf("%w: %s", ErrNotFound, what)
+	}
+	hits, err := skillsOfID(r, name)
+	if err != nil {
+		return merge.Key{}, err
+	}
+	hits = slices.DeleteFunc(hits, func(h skillHit) bool { return !h.live })
+	for _, hit := range hits {
+		if SkillID(hit.scope, hit.slug) == name {
+			return hit.key(), nil
+		}
+	}
+	for _, home := range s.home {
+		near := slices.DeleteFunc(slices.Clone(hits), func(h skillHit) bool { return h.scope != home })
+		if len(near) > 0 {
+			return onlyHit(what, near)
+		}
+	}
+	scopes, err := scopesOf(r, indexSkillSlug, name, indexLive)
+	if err != nil {
+		return merge.Key{}, err
+	}
+	if _, near := s.nearest(scopes); !near && len(hits) > 0 {
+		return onlyHit(what, hits)
+	}
+	scope, err := pick(what, scopes)
+	return skillKey(scope, name), err
+}
+
+// onlyHit returns the one skill that has a chosen id. Instances that were apart
+// may have chosen one id for different skills. Errors: ErrAmbiguous.
+func onlyHit(what string, hits []skillHit) (merge.Key, error) {
+	if len(hits) == 1 {
+		return hits[0].key(), nil
+	}
+	names := make([]string, len(hits))
+	for i, h := range hits {
+		names[i] = fmt.Sprintf("slug %q in %s", h.slug, h.scope)
+	}
+	return merge.Key{}, fmt.Errorf("%w: %s is the id of several skills: %s", ErrAmbiguous, what, strings.Join(names, "; "))
+}
+
+// skillKeyOf is skillKey for what a reader passes: a name that cannot be
+// written is not found. Errors: ErrNotFound.
+func skillKeyOf(scope Scope, slug string) (merge.Key, error) {
+	return keyOf(kindSkill, scope, slug, slugText)
+}
+
+// memoryKeyOf is skillKeyOf for memory items.
+func memoryKeyOf(scope Scope, id string) (merge.Key, error) {
+	return keyOf(kindMemory, scope, id, func(s string) (string, error) { return keyText("id", s) })
+}
+
+func keyOf(kind string, scope Scope, name string, normal func(string) (string, error)) (merge.Key, error) {
+	normalScope, err := scopeText(scope)
+	if err == nil {
+		name, err = normal(name)
+	}
+	if err != nil {
+		return merge.Key{}, fmt.Errorf("%w: %s %.60q: %w", ErrNotFound, kind, name, err)
+	}
+	return merge.Key{Kind: kind, Scope: normalScope, ID: merge.NewID(name)}, nil
+}

@@ -1,0 +1,143 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/state/clock"
+	"github.com/fleetsync/fleetd/state/ids"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// Signer is the identity that a provider writes as. It is safe for concurrent
+// use.
+type Signer interface {
+	// InstanceID returns the id of the Ed25519 key that Sign uses.
+	InstanceID() merge.InstanceID
+	// Fleet returns the fleet that records are written for. It is not zero.
+	Fleet() merge.FleetID
+	// Sign returns the Ed25519 signature of message.
+	Sign(message []byte) ([]byte, error)
+}
+
+// localInstance is who writes unsigned records unless told otherwise.
+const localInstance = "local"
+
+// Config says how Open serves a store. The zero value is ready: unsigned
+// records by "local", the global scope, system time.
+type Config struct {
+	// Name is what Provider.Name says; empty means "store".
+	Name string
+	// Signer signs every record. nil means unsigned records, which no peer
+	// accepts: for a store without a fleet.
+	Signer Signer
+	// InstanceID is who writes when Signer is nil: text of 1 to 128 bytes
+	// without control characters; empty means "local".
+	InstanceID string
+	// Scope is the home scope: where looking up a slug begins.
+	Scope Scope
+	// Clock is the source of CreatedAt and UpdatedAt; nil means clock.System.
+	// Stamps come from the store's clock.
+	Clock clock.Clock
+	// IDs mints ids; nil means UUIDv7 by Clock and crypto/rand.
+	IDs *ids.Generator
+	// Admit judges each record before it is committed: what it returns makes
+	// the write fail with ErrDenied. It is called concurrently and must not
+	// use the store. nil admits all.
+	Admit func(*merge.Record) error
+}
+
+// replica implements Replica over a store.
+type replica struct {
+	name    string
+	store   *store.Store
+	signer  Signer // nil: unsigned
+	writer  merge.InstanceID
+	home    []Scope // the home scope and what lies outward of it
+	stamper *Stamper
+	admit   func(*merge.Record) error
+}
+
+// Open returns the provider of a store that was opened with Indexer{}. The
+// provider owns the store: Close closes it. Errors: ErrInvalid for a Config
+// that cannot be.
+func Open(st *store.Store, cfg Config) (Replica, error) {
+	scope, err := scopeText(cfg.Scope)
+	if err != nil {
+		return nil, fmt.Errorf("state: home scope: %w", err)
+	}
+	p := &replica{name: cfg.Name, store: st, signer: cfg.Signer, home: outward(scope), admit: cfg.Admit}
+	if p.name == "" {
+		p.name = "store"
+	}
+	switch {
+	case cfg.Signer == nil:
+		if cfg.InstanceID == "" {
+			cfg.InstanceID = localInstance
+		}
+		if p.writer, err = parseInstance(cfg.InstanceID); err != nil {
+			return nil, err
+		}
+	case cfg.InstanceID != "":
+		return nil, fmt.Errorf("%w: both a signer and an instance id", ErrInvalid)
+	default:
+		p.writer = cfg.Signer.InstanceID()
+		if _, ok := p.writer.PublicKey(); !ok || cfg.Signer.Fleet() == (merge.FleetID{}) {
+			return nil, fmt.Errorf("%w: a signer without a key or a fleet", ErrInvalid)
+		}
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = clock.System{}
+	}
+	if cfg.IDs == nil {
+		cfg.IDs = ids.NewGenerator(ids.WithClock(cfg.Clock), ids.WithEntropy(rand.Reader))
+	}
+	p.stamper = NewStamper(p.writer.String(), cfg.Clock, st.Clock(), cfg.IDs)
+	return p, nil
+}
+
+// Name implements Provider.
+func (p *replica) Name() string                 { return p.name }
+func (p *replica) Skills() SkillStore           { return skills{p} }
+func (p *replica) Memory() MemoryStore          { return memory{p} }
+func (p *replica) SkillLibrary() SkillLibrary   { return skills{p} }
+func (p *replica) MemoryLibrary() MemoryLibrary { return memory{p} }
+func (p *replica) Close() error                 { return p.store.Close() }
+
+// view runs fn over one snapshot unless ctx has ended.
+func (p *replica) view(ctx context.Context, fn func(r *store.Reader) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return p.store.View(fn)
+}
+
+// write commits the one version that build returns, or nothing. build may run
+// several times.
+func (p *replica) write(ctx context.Context, lock string, build func(r *store.Reader) (merge.Record, error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return p.store.Write(ctx, lock, func(r *store.Reader) ([]merge.Record, error) {
+		rec, err := build(r)
+		if err != nil {
+			return nil, err
+		}
+		return []merge.Record{rec}, nil
+	})
+}
+
+// head returns the head of a key, tombstones included; nil when there is none.
+func head(r *store.Reader, key merge.Key) (*merge.Record, error) {
+	rec, err := r.Head(key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil //nolint:nilnil // no record is an answer, not an error
+	case err != nil:
+		return nil, fmt.Errorf("state: read %s: %w", key, err)
+	}
+	return &rec, nil
+}

@@ -1,0 +1,192 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// skills implements SkillLibrary.
+type skills struct{ *replica }
+
+func (s skills) Upsert(ctx context.Context, sk Skill) (Skill, error) {
+	sk, err := normalSkill(sk)
+	if err != nil {
+		return Skill{}, err
+	}
+	key, lock := skillKey(sk.Scope, sk.Slug), ""
+	if sk.ID != "" {
+		// Writers that choose one id for different slugs must see each other.
+		lock = indexName(indexSkillID, sk.ID)
+	} else {
+		lock = key.Section().ID() + key.Order()
+	}
+	var written Skill
+	err = s.write(ctx, lock, func(r *store.Reader) (merge.Record, error) {
+		existing, err := heldSkill(r, key)
+		if err != nil {
+			return merge.Record{}, err
+		}
+		if err := s.checkID(r, sk); err != nil {
+			return merge.Record{}, err
+		}
+		stamped, _, err := s.stamper.UpsertSkill(existing, sk)
+		if err != nil {
+			return merge.Record{}, err
+		}
+		rec, err := s.skillVersion(r, stamped)
+		if err != nil {
+			return merge.Record{}, err
+		}
+		written = stamped
+		written.Envelope = envelopeOf(rec.Envelope)
+		return rec, nil
+	})
+	if err != nil {
+		return Skill{}, err
+	}
+	return written, nil
+}
+
+// checkID refuses an id that is another skill's, deleted ones included.
+func (s skills) checkID(r *store.Reader, sk Skill) error {
+	if sk.ID == "" {
+		return nil
+	}
+	hits, err := skillsOfID(r, sk.ID)
+	if err != nil {
+		return err
+	}
+	for _, hit := range hits {
+		if hit.scope != sk.Scope || hit.slug != sk.Slug {
+			return fmt.Errorf("%w: id %.60q is that of skill %q in %s", ErrConflict, sk.ID, hit.slug, hit.scope)
+		}
+	}
+	return nil
+}
+
+func (s skills) skillVersion(r *store.Reader, stamped Skill) (merge.Record, error) {
+	body, err := encodeSkill(stamped)
+	if err != nil {
+		return merge.Record{}, err
+	}
+	return s.version(r, skillKey(stamped.Scope, stamped.Slug), stamped.Envelope, body)
+}
+
+func (s skills) Get(ctx context.Context, idOrSlug string) (Skill, error) {
+	var found Skill
+	err := s.view(ctx, func(r *store.Reader) error {
+		key, err := s.find(r, idOrSlug, s.choose)
+		if err != nil {
+			return err
+		}
+		found, err = liveSkill(r, key)
+		return err
+	})
+	return found, err
+}
+
+func (s skills) GetIn(ctx context.Context, scope Scope, slug string) (Skill, error) {
+	key, err := skillKeyOf(scope, slug)
+	if err != nil {
+		return Skill{}, err
+	}
+	var found Skill
+	err = s.view(ctx, func(r *store.Reader) error {
+		found, err = liveSkill(r, key)
+		return err
+	})
+	return found, err
+}
+
+func (s skills) List(ctx context.Context, scope Scope) ([]Skill, error) {
+	list := []Skill{}
+	scope, err := scopeText(scope)
+	if err != nil {
+		return list, nil //nolint:nilerr // a scope that cannot be written holds nothing
+	}
+	err = s.view(ctx, func(r *store.Reader) error {
+		return scanIndex(r, func(name []string, _ []byte) (bool, error) {
+			sk, err := liveSkill(r, skillKey(scope, name[0]))
+			list = append(list, sk)
+			return true, cmp.Or(err, ctx.Err())
+		}, indexSkillIn, scopeID(scope))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func (s skills) Search(ctx context.Context, text string, limit int) ([]Skill, error) {
+	found, q := []Skill{}, parseQuery(text)
+	ofSlug := 0 // where the skills of the slug in hand begin
+	done := func() bool {
+		slices.SortFunc(found[ofSlug:], func(a, b Skill) int { return cmp.Compare(a.ID, b.ID) })
+		ofSlug = len(found)
+		return limit > 0 && len(found) >= limit
+	}
+	err := s.view(ctx, func(r *store.Reader) error {
+		return scanIndex(r, func(name []string, _ []byte) (bool, error) {
+			if ofSlug < len(found) && found[ofSlug].Slug != name[0] && done() {
+				return false, nil
+			}
+			sk, err := liveSkill(r, skillKey(parseScopeID(name[1]), name[0]))
+			if err != nil {
+				return false, err
+			}
+			if q.matches(append([]string{sk.Slug, sk.Name, sk.Body}, sk.Tags...)...) {
+				found = append(found, sk)
+			}
+			return true, ctx.Err()
+		}, indexSkillSlug)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if done() {
+		found = found[:limit:limit]
+	}
+	return found, nil
+}
+
+func (s skills) Delete(ctx context.Context, idOrSlug string) error {
+	var key merge.Key
+	err := s.view(ctx, func(r *store.Reader) (err error) {
+		key, err = s.find(r, idOrSlug, only)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.delete(ctx, key)
+}
+
+func (s skills) DeleteIn(ctx context.Context, scope Scope, slug string) error {
+	key, err := skillKeyOf(scope, slug)
+	if err != nil {
+		return err
+	}
+	return s.delete(ctx, key)
+}
+
+func (s skills) delete(ctx context.Context, key merge.Key) error {
+	return s.write(ctx, key.Section().ID()+key.Order(), func(r *store.Reader) (merge.Record, error) {
+		existing, err := heldSkill(r, key)
+		if err != nil {
+			return merge.Record{}, err
+		}
+		if existing == nil {
+			return merge.Record{}, fmt.Errorf("%w: %s", ErrNotFound, key)
+		}
+		stamped, _, err := s.stamper.DeleteSkill(*existing)
+		if err != nil {
+			return merge.Record{}, err
+		}
+		return s.skillVersion(r, stamped)
+	})
+}
