@@ -1,0 +1,59 @@
+package sync
+
+import (
+	"io"
+	"time"
+
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// PeerID names a peer: the instance id that its connection proved.
+type PeerID = merge.InstanceID
+
+// Config is what an engine needs to know of its node. Self, Fleet, Share,
+// EventType and Rand are required.
+type Config struct {
+	// Self is this node's instance.
+	Self PeerID
+	// Fleet is the fleet that it belongs to; peers of another are refused.
+	Fleet merge.FleetID
+	// Share says whether a section is offered to and fetched from peers.
+	// DefaultShare is the rule of an unconfigured node. It is pure.
+	Share func(merge.Section) bool
+	// EventType names the event that a record makes, from its kind and whether
+	// it is a delete. It is pure.
+	EventType func(kind string, deleted bool) string
+	// Rand feeds salts and the choice of random partners.
+	Rand io.Reader
+	// Gossip says whether live replication is on. Without it everything
+	// arrives by heartbeats and the feed.
+	Gossip bool
+	// HeartbeatEvery is the interval between comparisons with partners;
+	// default HeartbeatDefault.
+	HeartbeatEvery time.Duration
+	// RequestTimeout is how long an answer may take; default
+	// RequestTimeoutDefault.
+	RequestTimeout time.Duration
+	// Now is the time at which the engine begins; Tick moves it on.
+	Now time.Time
+}
+
+// DefaultShare shares every family but session, in every scope without an
+// instance.
+func DefaultShare(s merge.Section) bool {
+	return s.Scope.Instance == "" && s.Family != "session"
+}
+
+// Admission decides what may be merged. Implementations are safe for
+// concurrent use.
+type Admission interface {
+	// Check refuses a record that no statement could ever admit: malformed, of
+	// another fleet, unsigned. Whoever sent it broke the protocol.
+	Check(r *merge.Record) error
+	// Judge reports whether the statements known now admit the record. One
+	// that is not admitted is parked, never refused.
+	Judge(r *merge.Record) bool
+	// Learn takes a fleet statement that Judge admitted into account; changed
+	// says whether verdicts may differ now.
+	Learn(r *merge.Record) (changed bool)
+}

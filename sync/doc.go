@@ -1,0 +1,39 @@
+// Package sync makes the stores of a fleet equal: gossip as a hint, the feed
+// and page transfer as delivery. Import it as fleetsync.
+//
+// The [Engine] is a state machine without goroutine, clock, socket or logger.
+// Its owner feeds it messages, commits and time, drains what it wants done,
+// and carries that out; package node does so over libp2p, package simulation
+// over a virtual network. Everything is pull: a node compares its (head,
+// count, root) of each section with a few partners, and fetches what it lacks.
+//
+//	HEARTBEAT ---> equal: the cursor moves to the partner's head, nothing is sent
+//	               cursor known: CHANGES from there, GET what is missing
+//	               no cursor, far behind: PAGE by PAGE in key order, then the feed
+//	               no cursor, or unequal though the feed is at its end: list everything
+//
+// Replication knows nothing of skills or memory: it moves versions, and judges
+// header, size, body hash, signature and authority.
+//
+// # Invariants
+//
+//   - I1: whatever is lost, duplicated, reordered or cut off, members that can
+//     talk to each other again end with equal roots (simulation: TestSeeds).
+//     Nothing depends on gossip (TestSeedsWithoutGossip).
+//   - I2: a cursor moves in the transaction that stores what it passes, and
+//     never past what was refused or failed (TestCursorStaysOnRefusal).
+//   - I3: covered versions are never sent (the feed has none).
+//   - I4: a record is stored only after its signature was verified, and merged
+//     only when admitted; of unknown authority it is parked and judged again
+//     after each fleet statement (TestParkedUntilGranted).
+//   - I5: what a peer sends is bounded before it is held: frames, lists, pages
+//     in flight, gossip on its way to the store (limits.go, FuzzReceive).
+//
+// # Hazards
+//
+//   - Apply batches must be carried out in the order in which they were
+//     drained: a statement is learnt when its batch is emitted, and what is
+//     parked after it must not reach the store before it.
+//   - Until range reconciliation exists, repair without a usable cursor lists
+//     every version of a section: the cost follows the size of the section.
+package sync

@@ -1,0 +1,302 @@
+package sync
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// Engine is the replication state machine of one node. It has no goroutine,
+// clock or socket: its owner calls the methods below from one goroutine at a
+// time, then drains the outbox. It reads the store itself and asks for every
+// write.
+type Engine struct {
+	cfg       Config
+	store     *store.Store
+	admission Admission
+
+	now       time.Time
+	peers     map[PeerID]*peer
+	order     []PeerID // ascending; the order of every walk over peers
+	lastID    uint64
+	verifying map[uint64]*step
+	applying  map[uint64]func(store.Result, error)
+
+	gossiped       []*merge.Record // verified, on their way to a batch
+	gossipApplying int
+
+	reconsider  bool      // a verdict may have changed since the last reconsidering began
+	judging     bool      // a reconsidering is under way
+	judgeAgain  bool      // the last one failed; the next heartbeat tries again
+	dueAt       time.Time // when a version parked for its stamp can be admitted
+	dueUnknown  bool      // dueAt must be looked for
+	heartbeatAt time.Time
+	randomAt    time.Time
+
+	out      Outbox
+	counters Counters
+}
+
+// New returns an engine over a store whose fleet statements have been learnt
+// by admission (see Learn). Its first Drain asks to judge parked versions
+// again, since a crash may have come between a statement and that.
+func New(cfg Config, st *store.Store, admission Admission) *Engine {
+	if cfg.HeartbeatEvery <= 0 {
+		cfg.HeartbeatEvery = HeartbeatDefault
+	}
+	if cfg.RequestTimeout <= 0 {
+		cfg.RequestTimeout = RequestTimeoutDefault
+	}
+	return &Engine{
+		cfg: cfg, store: st, admission: admission,
+		now:         cfg.Now,
+		peers:       map[PeerID]*peer{},
+		verifying:   map[uint64]*step{},
+		applying:    map[uint64]func(store.Result, error){},
+		reconsider:  true,
+		dueUnknown:  true,
+		heartbeatAt: cfg.Now.Add(cfg.HeartbeatEvery),
+		randomAt:    cfg.Now.Add(randomPartnerEvery),
+	}
+}
+
+// LearnHeld gives every held fleet statement of a store to admission, as
+// often as needed for statements that stand on others. Its owner calls it once
+// before New. Errors: those of the store.
+func LearnHeld(st *store.Store, admission Admission) error {
+	return st.View(func(r *store.Reader) error {
+		for changed := true; changed; {
+			changed = false
+			for _, s := range st.Sections() {
+				if s.Section.Family != FleetFamily {
+					continue
+				}
+				learnt, err := learnSection(r, s.Section, admission)
+				if err != nil {
+					return err
+				}
+				changed = changed || learnt
+			}
+		}
+		return nil
+	})
+}
+
+func learnSection(r *store.Reader, section merge.Section, admission Admission) (changed bool, err error) {
+	var failed error
+	err = r.Range(section, "", func(key merge.Key, held []store.Held) bool {
+		for _, h := range held {
+			record, err := r.Load(key, h)
+			if err != nil {
+				failed = err
+				return false
+			}
+			if admission.Judge(&record) && admission.Learn(&record) {
+				changed = true
+			}
+		}
+		return true
+	})
+	return changed, cmp.Or(failed, err)
+}
+
+// FleetFamily is the family of fleet statements: it is brought to its head
+// before any other.
+const FleetFamily = "fleet"
+
+// Connected tells that messages can be sent to a peer.
+func (e *Engine) Connected(id PeerID) {
+	if e.peers[id] != nil || id == e.cfg.Self {
+		return
+	}
+	e.peers[id] = newPeer(id, e.now)
+	at, _ := slices.BinarySearchFunc(e.order, id, comparePeers)
+	e.order = slices.Insert(e.order, at, id)
+	e.sendHello(e.peers[id])
+}
+
+// Disconnected tells that a peer cannot be reached any more.
+func (e *Engine) Disconnected(id PeerID) {
+	p := e.peers[id]
+	if p == nil {
+		return
+	}
+	if p.pull != nil {
+		e.abort(p.pull)
+	}
+	delete(e.peers, id)
+	if at, found := slices.BinarySearchFunc(e.order, id, comparePeers); found {
+		e.order = slices.Delete(e.order, at, at+1)
+	}
+	e.schedule()
+}
+
+func comparePeers(a, b PeerID) int { return strings.Compare(string(a), string(b)) }
+
+// Receive takes one message of a connected peer.
+func (e *Engine) Receive(from PeerID, m Message) {
+	p := e.peers[from]
+	if p == nil {
+		return
+	}
+	p.heardAt = e.now
+	switch m := m.(type) {
+	case *Hello:
+		e.onHello(p, m, true)
+	case *HelloAck:
+		e.onHello(p, &m.Hello, false)
+	case *Heartbeat:
+		e.onHeartbeat(p, m)
+	case *Changes:
+		e.serveChanges(p, m)
+	case *ChangesPage:
+		e.onChangesPage(p, m)
+	case *CursorInvalid:
+		e.onCursorInvalid(p, m)
+	case *Get:
+		e.serveGet(p, m)
+	case *Records:
+		e.onRecords(p, m)
+	case *PageReq:
+		e.servePage(p, m)
+	case *Page:
+		e.onPage(p, m)
+	case *Busy:
+		e.onBusy(p, m)
+	case *Error:
+		e.onError(p, m)
+	case *Bye:
+		// The connection will end; nothing is owed to a peer that leaves.
+	}
+	e.schedule()
+}
+
+// Tick moves time on: repeats greetings, gives up on answers that did not
+// come, and compares heads with partners. Its owner calls it a few times a
+// second.
+func (e *Engine) Tick(now time.Time) {
+	if now.Before(e.now) {
+		return
+	}
+	e.now = now
+	for _, id := range e.order {
+		p := e.peers[id]
+		if !p.greeted && now.Sub(p.helloAt) >= e.cfg.RequestTimeout/4 {
+			e.sendHello(p)
+		}
+		if pl := p.pull; pl != nil && !pl.deadline.IsZero() && now.After(pl.deadline) {
+			e.counters.Timeouts++
+			e.abort(pl)
+			p.compare = true
+		}
+	}
+	e.heartbeats()
+	e.releaseDue()
+	e.schedule()
+}
+
+// Local takes a commit that this node's own callers made: it is gossiped, and
+// its fleet statements count from now on.
+func (e *Engine) Local(c store.Commit) {
+	if c.Path != store.PathLocal {
+		return
+	}
+	for i := range c.Records {
+		if c.Records[i].Key.Family() == FleetFamily {
+			e.learn(&c.Records[i])
+		}
+	}
+	if e.cfg.Gossip {
+		for _, p := range composeGossip(&e.cfg, c.Records) {
+			e.out.Publish = append(e.out.Publish, p)
+			e.counters.Published++
+		}
+	}
+}
+
+// Probe makes the next Drain compare heads with every peer at once, for
+// somebody who waits for the answer.
+func (e *Engine) Probe() {
+	for _, id := range e.order {
+		e.sendHeartbeat(e.peers[id])
+	}
+}
+
+// Drain returns what is to be done, and forgets it.
+func (e *Engine) Drain() Outbox {
+	e.flushGossiped()
+	if e.reconsider && !e.judging {
+		e.reconsider, e.judging = false, true
+		e.apply(ApplyBatch{Reconsider: true}, e.reconsidered)
+	}
+	out := e.out
+	e.out = Outbox{}
+	return out
+}
+
+// Judge is what a driver passes to store.Reconsider: it admits what the
+// statements admit, and learns released statements at once. Safe for
+// concurrent use when the Admission is.
+func Judge(admission Admission, r *merge.Record) store.Verdict {
+	if !admission.Judge(r) {
+		return store.VerdictPark
+	}
+	if r.Key.Family() == FleetFamily {
+		admission.Learn(r)
+	}
+	return store.VerdictAdmit
+}
+
+// reconsidered is called when a reconsidering ended. What it released may
+// stand under others that are parked, so it goes on until nothing moves.
+func (e *Engine) reconsidered(res store.Result, err error) {
+	e.judging = false
+	if err != nil {
+		e.counters.StoreErrors++
+		e.judgeAgain = true
+		return
+	}
+	e.reconsider = e.reconsider || res.Applied > 0
+}
+
+func (e *Engine) learn(r *merge.Record) {
+	if e.admission.Judge(r) && e.admission.Learn(r) {
+		e.reconsider = true
+	}
+}
+
+// Applied takes the result of an ApplyBatch.
+func (e *Engine) Applied(id uint64, res store.Result, err error) {
+	done := e.applying[id]
+	if done == nil {
+		panic(fmt.Sprintf("sync: applied batch %d was never asked for", id))
+	}
+	delete(e.applying, id)
+	done(res, err)
+	e.schedule()
+}
+
+// apply queues a store operation; done is called with its result.
+func (e *Engine) apply(b ApplyBatch, done func(store.Result, error)) {
+	b.ID = e.newID()
+	e.applying[b.ID] = done
+	e.out.Apply = append(e.out.Apply, b)
+}
+
+func (e *Engine) newID() uint64 {
+	e.lastID++
+	return e.lastID
+}
+
+func (e *Engine) send(p *peer, m Message) {
+	e.out.Send = append(e.out.Send, Send{To: p.id, Message: m})
+}
+
+func (e *Engine) blame(p *peer, err error) {
+	e.out.Blame = append(e.out.Blame, Blame{Peer: p.id, Err: err})
+}

@@ -1,0 +1,67 @@
+package sync
+
+import "time"
+
+// Bounds of the protocol and of the engine. Each stands here once, with its
+// unit and its reason; PROTOCOL.md repeats those that peers must keep.
+const (
+	// frameBytesMax bounds a frame as sent, after its length prefix.
+	frameBytesMax = 1 << 20
+	// inflatedBytesMax bounds what a compressed frame may inflate to.
+	inflatedBytesMax = 4 << 20
+	// compressBytesMin is the payload from which compression is tried: below,
+	// the frame of the compressor costs more than it saves.
+	compressBytesMin = 512
+	// payloadBytesGoal is where a responder stops filling a page, so that a
+	// frame fits even when nothing compresses.
+	payloadBytesGoal = 900 << 10
+	// entryOverhead and recordOverhead are what an entry adds to its order key,
+	// and a record to its bytes, at most.
+	entryOverhead  = 96
+	recordOverhead = 5
+	// entriesMax bounds the entries of one CHANGES_PAGE.
+	entriesMax = 4096
+	// refsMax bounds the keys of one GET.
+	refsMax = 2048
+	// sectionsMax bounds the sections of one HELLO or HEARTBEAT.
+	sectionsMax = 1024
+	// GossipBytesMax bounds one gossip message; larger records are announced
+	// and pulled.
+	GossipBytesMax = 64 << 10
+	// gossipEventsMax bounds the events of one gossip message.
+	gossipEventsMax = 512
+	// textBytesMax bounds reasons and other words of a peer.
+	textBytesMax = 256
+
+	// pullsMax bounds the exchanges that one node pulls at a time; each holds
+	// up to stepsMax pages in memory.
+	pullsMax = 4
+	// stepsMax bounds the pages of one pull between the wire and the store: one
+	// is verified while another is stored.
+	stepsMax = 3
+	// gossipPendingMax bounds gossiped records on their way to the store; more
+	// are dropped and counted, and repaired by the feed.
+	gossipPendingMax = 16384
+	// batchRecordsMax bounds the gossiped records of one batch to the store.
+	batchRecordsMax = 512
+	// pagesBurst and pagesPerSecond are the token bucket for what one peer may
+	// make this node read and send; over budget it is told BUSY.
+	pagesBurst     = 512
+	pagesPerSecond = 256
+	// partnersMax bounds the peers that get a heartbeat each interval.
+	partnersMax = 4
+)
+
+// Default intervals; Config overrides the first two.
+const (
+	// HeartbeatDefault is how often heads are compared with a few partners.
+	HeartbeatDefault = 10 * time.Second
+	// RequestTimeoutDefault is how long an answer may take before the exchange
+	// is given up and begun again.
+	RequestTimeoutDefault = 10 * time.Second
+	// randomPartnerEvery is how often one more, random, peer is compared with,
+	// so that no clique of partners stays closed.
+	randomPartnerEvery = time.Minute
+	// busyRetry is what BUSY asks for, before jitter.
+	busyRetry = 500 * time.Millisecond
+)

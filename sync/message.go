@@ -1,0 +1,304 @@
+package sync
+
+import (
+	"fmt"
+
+	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// MessageType numbers the messages of /fleet/sync/1.0.0. Numbers are never
+// reused.
+type MessageType uint8
+
+// The messages of version 1. Numbers 9, 10 and 13 to 17 are reserved for range
+// reconciliation, blobs and audits.
+const (
+	TypeHello         MessageType = 1
+	TypeHelloAck      MessageType = 2
+	TypeHeartbeat     MessageType = 3
+	TypeChanges       MessageType = 4
+	TypeChangesPage   MessageType = 5
+	TypeCursorInvalid MessageType = 6
+	TypeGet           MessageType = 7
+	TypeRecords       MessageType = 8
+	TypePageReq       MessageType = 11
+	TypePage          MessageType = 12
+	TypeBusy          MessageType = 18
+	TypeError         MessageType = 19
+	TypeBye           MessageType = 20
+)
+
+// Message is one message of the sync protocol. The concrete types are the
+// structs of this file; all carry integer CBOR keys that are never reused, and
+// new fields are optional and omitted when zero.
+type Message interface {
+	// Type returns the number of the message.
+	Type() MessageType
+	// validate checks the limits of what a peer sent.
+	validate() error
+}
+
+// Heads is what one node says of its shared sections at one moment.
+type Heads struct {
+	// Salt enters every Root of this message; 8 random bytes.
+	Salt []byte `cbor:"1,keyasint"`
+	// Clock is the sender's newest stamp, packed.
+	Clock uint64 `cbor:"2,keyasint"`
+	// Sections are the heads, at most 1,024.
+	Sections []SectionHead `cbor:"3,keyasint"`
+	// Withheld are families that the sender does not share.
+	Withheld []string `cbor:"4,keyasint,omitempty"`
+	// After and To bound the section ids that the list speaks of: those above
+	// After, up to To. Empty means unbounded. Several messages speak of more
+	// sections than one may list.
+	After string `cbor:"5,keyasint,omitempty"`
+	To    string `cbor:"6,keyasint,omitempty"`
+}
+
+// speaksOf reports whether a section lies within the bounds of the list.
+func (h *Heads) speaksOf(s merge.Section) bool {
+	id := s.ID()
+	return id > h.After && (h.To == "" || id <= h.To)
+}
+
+// SectionHead is the state of one section: feed head, number of versions and
+// salted root, read as one.
+type SectionHead struct {
+	_       struct{} `cbor:",toarray"`
+	Section string   // merge.Section.ID
+	Head    uint64   // newest sequence number of the sender's feed
+	Count   uint64   // held versions
+	Root    []byte   // 16 bytes, or empty while unknown
+}
+
+// Hello opens a connection, from both sides; it is repeated until answered.
+type Hello struct {
+	Fleet       []byte `cbor:"1,keyasint"` // 32 bytes
+	Store       []byte `cbor:"2,keyasint"` // 16 bytes
+	Incarnation uint64 `cbor:"3,keyasint"`
+	Heads       Heads  `cbor:"4,keyasint"`
+}
+
+// HelloAck answers Hello with the same content.
+type HelloAck struct {
+	Hello
+}
+
+// Heartbeat compares heads. The answer has Echo set and lists only sections
+// that differ: what it does not list of the sections that were sent is equal.
+type Heartbeat struct {
+	Heads Heads  `cbor:"1,keyasint"`
+	Echo  []byte `cbor:"2,keyasint,omitempty"` // the Salt that is answered
+}
+
+// Changes asks for what came after a position of the responder's feed.
+type Changes struct {
+	ID          uint64 `cbor:"1,keyasint"`
+	Section     string `cbor:"2,keyasint"`
+	Incarnation uint64 `cbor:"3,keyasint"`
+	After       uint64 `cbor:"4,keyasint"`           // sequence number; 0 lists everything that is held
+	Inline      bool   `cbor:"5,keyasint,omitempty"` // send records instead of entries
+}
+
+// ChangesPage answers Changes, in feed order.
+type ChangesPage struct {
+	ID      uint64   `cbor:"1,keyasint"`
+	Entries []Entry  `cbor:"2,keyasint,omitempty"`
+	Records [][]byte `cbor:"3,keyasint,omitempty"`
+	Next    uint64   `cbor:"4,keyasint"` // position after this page
+	Done    bool     `cbor:"5,keyasint,omitempty"`
+}
+
+// Entry announces one held version.
+type Entry struct {
+	_      struct{} `cbor:",toarray"`
+	Order  []byte   // merge.Key.Order
+	Writer merge.InstanceID
+	Stamp  uint64
+	Hash   []byte // item hash, 32 bytes
+}
+
+// CursorInvalid answers Changes when the position means nothing to the
+// responder: the requester lists everything instead.
+type CursorInvalid struct {
+	ID     uint64 `cbor:"1,keyasint"`
+	Reason string `cbor:"2,keyasint"`
+	End    uint64 `cbor:"3,keyasint,omitempty"` // end of that incarnation, when known
+}
+
+// Get asks for records by key and writer.
+type Get struct {
+	ID      uint64 `cbor:"1,keyasint"`
+	Section string `cbor:"2,keyasint"`
+	Refs    []Ref  `cbor:"3,keyasint"`
+}
+
+// Ref names one writer's version of a key.
+type Ref struct {
+	_      struct{} `cbor:",toarray"`
+	Order  []byte
+	Writer merge.InstanceID
+}
+
+// Records answers Get: the first Answered refs, without those that are not
+// held any more, since a later feed entry covers them.
+type Records struct {
+	ID       uint64   `cbor:"1,keyasint"`
+	Answered uint64   `cbor:"2,keyasint"`
+	Records  [][]byte `cbor:"3,keyasint"`
+}
+
+// PageReq asks for the held versions of a section in key order.
+type PageReq struct {
+	ID      uint64 `cbor:"1,keyasint"`
+	Section string `cbor:"2,keyasint"`
+	After   []byte `cbor:"3,keyasint,omitempty"` // exclusive order key; empty begins
+}
+
+// Page answers PageReq with whole keys.
+type Page struct {
+	ID      uint64   `cbor:"1,keyasint"`
+	Records [][]byte `cbor:"2,keyasint"`
+	Last    []byte   `cbor:"3,keyasint,omitempty"` // order key to go on after
+	Done    bool     `cbor:"4,keyasint,omitempty"`
+	Sum     []byte   `cbor:"5,keyasint"` // sum modulo 2^256 of the item hashes
+	Head    uint64   `cbor:"6,keyasint"` // head of the feed when the page was read
+}
+
+// Busy refuses a request for now.
+type Busy struct {
+	ID    uint64 `cbor:"1,keyasint"`
+	Retry uint64 `cbor:"2,keyasint"` // milliseconds
+}
+
+// Error refuses a request for good.
+type Error struct {
+	ID   uint64 `cbor:"1,keyasint,omitempty"`
+	Code uint64 `cbor:"2,keyasint"`
+	Text string `cbor:"3,keyasint,omitempty"`
+}
+
+// Bye announces that the sender leaves.
+type Bye struct {
+	Reason string `cbor:"1,keyasint,omitempty"`
+}
+
+// Error codes.
+const (
+	CodeUnsupported   = 1 // unknown message, or one that this node does not serve
+	CodeFleet         = 2 // another fleet
+	CodeNotShared     = 3 // the section is not shared here
+	CodeUnavailable   = 4 // the store could not be read
+	CodeOutOfProtocol = 5 // the message breaks the protocol
+)
+
+func (*Hello) Type() MessageType         { return TypeHello }
+func (*HelloAck) Type() MessageType      { return TypeHelloAck }
+func (*Heartbeat) Type() MessageType     { return TypeHeartbeat }
+func (*Changes) Type() MessageType       { return TypeChanges }
+func (*ChangesPage) Type() MessageType   { return TypeChangesPage }
+func (*CursorInvalid) Type() MessageType { return TypeCursorInvalid }
+func (*Get) Type() MessageType           { return TypeGet }
+func (*Records) Type() MessageType       { return TypeRecords }
+func (*PageReq) Type() MessageType       { return TypePageReq }
+func (*Page) Type() MessageType          { return TypePage }
+func (*Busy) Type() MessageType          { return TypeBusy }
+func (*Error) Type() MessageType         { return TypeError }
+func (*Bye) Type() MessageType           { return TypeBye }
+
+func (m *Hello) validate() error {
+	if len(m.Fleet) != len(merge.FleetID{}) || len(m.Store) != len(store.ID{}) {
+		return fmt.Errorf("%w: hello with a fleet id of %d and a store id of %d bytes", ErrMalformed, len(m.Fleet), len(m.Store))
+	}
+	return m.Heads.validate()
+}
+
+func (m *Heartbeat) validate() error {
+	if len(m.Echo) > saltBytes {
+		return fmt.Errorf("%w: echo of %d bytes", ErrMalformed, len(m.Echo))
+	}
+	return m.Heads.validate()
+}
+
+func (h *Heads) validate() error {
+	if len(h.Salt) != saltBytes || len(h.Sections) > sectionsMax || len(h.Withheld) > sectionsMax {
+		return fmt.Errorf("%w: heads with %d bytes of salt, %d sections", ErrMalformed, len(h.Salt), len(h.Sections))
+	}
+	if _, err := hlc.Unpack(h.Clock); err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	for _, s := range h.Sections {
+		if _, err := merge.ParseSectionID(s.Section); err != nil {
+			return fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+		if len(s.Root) != 0 && len(s.Root) != rootBytes {
+			return fmt.Errorf("%w: root of %d bytes", ErrMalformed, len(s.Root))
+		}
+	}
+	return nil
+}
+
+func (m *Changes) validate() error { return validateSection(m.Section) }
+
+func (m *ChangesPage) validate() error {
+	if len(m.Entries) > entriesMax || len(m.Records) > entriesMax {
+		return fmt.Errorf("%w: page of %d entries, %d records", ErrTooLarge, len(m.Entries), len(m.Records))
+	}
+	for _, e := range m.Entries {
+		if len(e.Hash) != len(merge.Hash{}) {
+			return fmt.Errorf("%w: item hash of %d bytes", ErrMalformed, len(e.Hash))
+		}
+		if _, err := hlc.Unpack(e.Stamp); err != nil {
+			return fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+	}
+	return nil
+}
+
+func (m *CursorInvalid) validate() error { return validateText(m.Reason) }
+
+func (m *Get) validate() error {
+	if len(m.Refs) > refsMax {
+		return fmt.Errorf("%w: get of %d keys", ErrTooLarge, len(m.Refs))
+	}
+	return validateSection(m.Section)
+}
+
+func (m *Records) validate() error {
+	if len(m.Records) > refsMax || m.Answered > refsMax {
+		return fmt.Errorf("%w: answer of %d records", ErrTooLarge, len(m.Records))
+	}
+	return nil
+}
+
+func (m *PageReq) validate() error { return validateSection(m.Section) }
+
+func (m *Page) validate() error {
+	if len(m.Sum) != sumBytes {
+		return fmt.Errorf("%w: page sum of %d bytes", ErrMalformed, len(m.Sum))
+	}
+	if len(m.Last) == 0 && !m.Done {
+		return fmt.Errorf("%w: page that neither ends nor goes on", ErrMalformed)
+	}
+	return nil
+}
+
+func (m *Busy) validate() error  { return nil }
+func (m *Error) validate() error { return validateText(m.Text) }
+func (m *Bye) validate() error   { return validateText(m.Reason) }
+
+func validateSection(id string) error {
+	if _, err := merge.ParseSectionID(id); err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return nil
+}
+
+func validateText(s string) error {
+	if len(s) > textBytesMax {
+		return fmt.Errorf("%w: text of %d bytes", ErrTooLarge, len(s))
+	}
+	return nil
+}

@@ -1,0 +1,372 @@
+package sync
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// ErrProtocol blames a peer whose message is well formed but breaks a rule.
+var ErrProtocol = errors.New("sync: protocol broken")
+
+// mode is how a pull walks a section.
+type mode uint8
+
+const (
+	byFeed  mode = iota // from the cursor, in commit order
+	byList              // the whole feed from its start, without a cursor
+	byPages             // in key order, for an empty or far-behind node
+)
+
+const (
+	// pagesCountMin is the size of a section from which pages are worth it.
+	pagesCountMin = 64
+	// inlineBehindMin is how far behind a feed is when it is asked for records
+	// at once: nearer, gossip has brought most of them already.
+	inlineBehindMin = 256
+)
+
+// pull is one exchange that fetches what a peer has of one section. Pages of
+// it are steps that go to the store in order; the next page is asked for while
+// earlier ones are verified and stored.
+type pull struct {
+	peer    *peer
+	section merge.Section
+	mode    mode
+	forced  bool // a listing although the cursor is at the head
+	inline  bool
+
+	request  uint64    // id of the page that is awaited, 0 for none
+	getting  uint64    // id of the GET that is awaited, 0 for none
+	deadline time.Time // for the oldest of both
+	after    uint64    // byFeed, byList: position
+	since    store.Incarnation
+	key      []byte       // byPages: order key
+	from     store.Cursor // byPages: the feed position that the transfer began at
+	ended    bool         // the last page came
+	steps    []*step
+	applied  int
+	dead     bool
+}
+
+// step is one page of a pull on its way from the wire to the store.
+type step struct {
+	pull      *pull
+	peer      PeerID
+	refs      []Ref // still to be fetched
+	verifying int   // batches at the verifier
+	records   []*merge.Record
+	cursor    *store.CursorMove
+	resume    *store.ResumeMove
+	emitted   bool
+}
+
+// schedule begins as many pulls as the bounds allow: one a peer, one a
+// section, pullsMax in all, fleet statements of a peer before its other
+// sections.
+func (e *Engine) schedule() {
+	running := map[merge.Section]bool{}
+	count := 0
+	for _, id := range e.order {
+		if pl := e.peers[id].pull; pl != nil {
+			running[pl.section] = true
+			count++
+		}
+	}
+	for _, id := range e.order {
+		p := e.peers[id]
+		if count >= pullsMax {
+			return
+		}
+		if p.pull != nil || !p.greeted || e.now.Before(p.notBefore) {
+			continue
+		}
+		for _, w := range p.wants {
+			if running[w.section] {
+				if w.section.Family == FleetFamily {
+					break // the rest waits for it
+				}
+				continue
+			}
+			running[w.section] = true
+			count++
+			e.begin(p, w)
+			break
+		}
+	}
+}
+
+func (e *Engine) begin(p *peer, w wish) {
+	p.unwant(w.section)
+	pl := &pull{peer: p, section: w.section, forced: w.list}
+	p.pull = pl
+	e.counters.Pulls++
+	mine, theirs := e.store.State(w.section), p.section(w.section)
+	at, hasCursor := e.cursor(p, w.section)
+	resume, resumable := e.resume(p, w.section)
+	switch {
+	case w.list:
+		pl.mode, pl.since = byList, p.incarnation
+	case hasCursor:
+		pl.mode, pl.after, pl.since = byFeed, at.Seq, at.Incarnation
+		pl.inline = !e.cfg.Gossip || theirs.head > at.Seq+inlineBehindMin
+	case resumable:
+		pl.mode, pl.key, pl.from = byPages, resume.After, resume.cursor()
+	case theirs.count >= pagesCountMin && uint64(mine.Count) < theirs.count/2:
+		pl.mode = byPages
+	default:
+		pl.mode, pl.since = byList, p.incarnation
+		pl.inline = mine.Count == 0
+	}
+	e.askPage(pl)
+}
+
+// askPage requests the next page unless one is awaited, the last came, or too
+// many are on their way to the store.
+func (e *Engine) askPage(pl *pull) {
+	if pl.request != 0 || pl.ended || len(pl.steps) >= stepsMax {
+		return
+	}
+	pl.request = e.newID()
+	pl.deadline = e.now.Add(e.cfg.RequestTimeout)
+	if pl.mode == byPages {
+		e.send(pl.peer, &PageReq{ID: pl.request, Section: pl.section.ID(), After: pl.key})
+		return
+	}
+	e.send(pl.peer, &Changes{
+		ID: pl.request, Section: pl.section.ID(),
+		Incarnation: uint64(pl.since), After: pl.after, Inline: pl.inline,
+	})
+}
+
+// awaited returns the pull that awaits the page with this id, nil for late
+// answers.
+func (p *peer) awaited(id uint64) *pull {
+	if p.pull == nil || p.pull.request == 0 || p.pull.request != id {
+		return nil
+	}
+	p.pull.request = 0
+	return p.pull
+}
+
+func (e *Engine) onChangesPage(p *peer, m *ChangesPage) {
+	pl := p.awaited(m.ID)
+	if pl == nil {
+		return
+	}
+	if m.Next < pl.after || (m.Next == pl.after && !m.Done) {
+		e.breach(pl, fmt.Errorf("%w: page from %d to %d", ErrProtocol, pl.after, m.Next))
+		return
+	}
+	pl.after, pl.since, pl.ended = m.Next, p.incarnation, m.Done
+	st := &step{pull: pl, peer: p.id}
+	if !pl.forced {
+		st.cursor = e.cursorMove(pl, store.Cursor{Store: p.store, Incarnation: p.incarnation, Seq: m.Next})
+	}
+	refs, err := e.missing(pl.section, m.Entries)
+	if err != nil {
+		e.breach(pl, err)
+		return
+	}
+	st.refs = refs
+	pl.steps = append(pl.steps, st)
+	e.takeRecords(st, m.Records)
+	e.advance(pl)
+}
+
+func (e *Engine) cursorMove(pl *pull, at store.Cursor) *store.CursorMove {
+	return &store.CursorMove{Peer: pl.peer.id, Section: pl.section, Cursor: at}
+}
+
+// onCursorInvalid turns a pull by the feed into a listing of everything.
+func (e *Engine) onCursorInvalid(p *peer, m *CursorInvalid) {
+	pl := p.awaited(m.ID)
+	if pl == nil {
+		return
+	}
+	if pl.mode != byFeed {
+		e.breach(pl, fmt.Errorf("%w: cursor refused to a listing", ErrProtocol))
+		return
+	}
+	e.counters.CursorsInvalid++
+	pl.mode, pl.after, pl.since, pl.inline = byList, 0, p.incarnation, false
+	e.askPage(pl)
+}
+
+func (e *Engine) onPage(p *peer, m *Page) {
+	pl := p.awaited(m.ID)
+	if pl == nil {
+		return
+	}
+	if !m.Done && string(m.Last) <= string(pl.key) {
+		e.breach(pl, fmt.Errorf("%w: page does not go on", ErrProtocol))
+		return
+	}
+	if pl.from == (store.Cursor{}) {
+		pl.from = store.Cursor{Store: p.store, Incarnation: p.incarnation, Seq: m.Head}
+	}
+	pl.key, pl.ended = m.Last, m.Done
+	st := &step{pull: pl, peer: p.id}
+	st.resume = &store.ResumeMove{Peer: p.id, Section: pl.section}
+	if m.Done {
+		st.cursor = e.cursorMove(pl, pl.from) // and the resume point goes
+	} else {
+		st.resume.Point = resumeAt(pl.from, m.Last)
+	}
+	pl.steps = append(pl.steps, st)
+	sum, ok := e.takeRecords(st, m.Records)
+	if total := sum.Bytes(); ok && string(total[:]) != string(m.Sum) {
+		e.breach(pl, fmt.Errorf("%w: page does not have the sum that it states", ErrProtocol))
+		return
+	}
+	e.advance(pl)
+}
+
+func (e *Engine) onRecords(p *peer, m *Records) {
+	pl := p.pull
+	if pl == nil || pl.getting == 0 || pl.getting != m.ID {
+		return
+	}
+	pl.getting = 0
+	st := pl.fetching()
+	if st == nil || m.Answered == 0 || m.Answered > uint64(len(st.refs)) {
+		e.breach(pl, fmt.Errorf("%w: %d keys answered", ErrProtocol, m.Answered))
+		return
+	}
+	st.refs = st.refs[m.Answered:]
+	e.takeRecords(st, m.Records)
+	e.advance(pl)
+}
+
+// fetching returns the oldest step with records still to be fetched.
+func (pl *pull) fetching() *step {
+	for _, st := range pl.steps {
+		if len(st.refs) > 0 {
+			return st
+		}
+	}
+	return nil
+}
+
+// advance moves a pull on: ready pages go to the store in order, missing
+// records and further pages are asked for, and the end is noticed.
+func (e *Engine) advance(pl *pull) {
+	if pl.dead {
+		return
+	}
+	for _, st := range pl.steps {
+		if st.emitted {
+			continue
+		}
+		if len(st.refs) > 0 || st.verifying > 0 {
+			break
+		}
+		e.emit(st)
+	}
+	if st := pl.fetching(); st != nil && pl.getting == 0 {
+		pl.getting = e.newID()
+		pl.deadline = e.now.Add(e.cfg.RequestTimeout)
+		e.send(pl.peer, &Get{ID: pl.getting, Section: pl.section.ID(), Refs: st.refs[:min(len(st.refs), refsMax)]})
+	}
+	e.askPage(pl)
+	if pl.request == 0 && pl.getting == 0 {
+		pl.deadline = time.Time{} // waiting for this node, not for the peer
+	}
+	if pl.ended && len(pl.steps) == 0 {
+		e.finish(pl)
+	}
+}
+
+// emit sends one page to the store.
+func (e *Engine) emit(st *step) {
+	st.emitted = true
+	batch := e.judge(st.records)
+	batch.Path, batch.Cursor, batch.Resume = store.PathFeed, st.cursor, st.resume
+	if st.pull.mode != byFeed {
+		batch.Path = store.PathReconcile
+	}
+	st.records = nil
+	e.apply(ApplyBatch{Batch: batch}, func(res store.Result, err error) { e.stepApplied(st, res, err) })
+}
+
+func (e *Engine) stepApplied(st *step, res store.Result, err error) {
+	e.count(res, err)
+	pl := st.pull
+	if pl.dead {
+		return
+	}
+	if err != nil || res.Refused > 0 {
+		// Unclean: the store did not move the cursor, so the next pull comes
+		// back to the same place.
+		pl.peer.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
+		e.abort(pl)
+		return
+	}
+	pl.applied += res.Applied
+	pl.steps = slices.DeleteFunc(pl.steps, func(s *step) bool { return s == st })
+	e.advance(pl)
+}
+
+// finish ends a pull whose last page is stored.
+func (e *Engine) finish(pl *pull) {
+	p := pl.peer
+	e.retire(pl)
+	mine, r := e.store.State(pl.section), p.section(pl.section)
+	switch {
+	case pl.forced:
+		r.listed = standoff{sum: mine.Sum, mine: uint64(mine.Count), head: r.head, n: r.count}
+		r.idle = r.listed
+		p.compare = p.compare || pl.applied > 0
+	case pl.mode == byPages:
+		p.want(wish{section: pl.section}) // what changed meanwhile
+	default:
+		p.compare = true
+	}
+}
+
+// abort gives a pull up; what it had stored stays, and a later comparison
+// begins it again.
+func (e *Engine) abort(pl *pull) {
+	e.retire(pl)
+	pl.peer.compare = true
+}
+
+func (e *Engine) retire(pl *pull) {
+	pl.dead = true
+	pl.steps = nil
+	if pl.peer.pull == pl {
+		pl.peer.pull = nil
+	}
+}
+
+// breach gives a pull up because its peer broke the protocol.
+func (e *Engine) breach(pl *pull, err error) {
+	e.blame(pl.peer, err)
+	pl.peer.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
+	e.abort(pl)
+}
+
+func (e *Engine) onBusy(p *peer, m *Busy) {
+	if p.pull == nil || (p.pull.request != m.ID && p.pull.getting != m.ID) {
+		return
+	}
+	wait := min(time.Duration(m.Retry)*time.Millisecond, time.Minute)
+	p.notBefore = e.now.Add(wait + time.Duration(e.random(int(busyRetry))))
+	pl := p.pull
+	e.abort(pl)
+	p.want(wish{section: pl.section, list: pl.forced})
+}
+
+func (e *Engine) onError(p *peer, m *Error) {
+	if m.Code == CodeFleet {
+		e.blame(p, fmt.Errorf("%w: it says: %.60q", ErrIncompatible, m.Text))
+	}
+	if p.pull != nil && (p.pull.request == m.ID || p.pull.getting == m.ID) && m.ID != 0 {
+		p.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
+		e.retire(p.pull)
+	}
+}

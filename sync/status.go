@@ -1,0 +1,97 @@
+package sync
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// Counters count since the engine was made.
+type Counters struct {
+	Published, GossipReceived, GossipDropped uint64 // messages; records for dropped
+	Known, Applied, Parked, Refused          uint64 // records from peers
+	BadSignatures, Timeouts, BusySent        uint64
+	Pulls, CursorsInvalid, StoreErrors       uint64
+}
+
+// PeerState is what a connected peer is known to hold.
+type PeerState struct {
+	ID      PeerID
+	Greeted bool
+	// HeardAt is when its last message came.
+	HeardAt time.Time
+	// Clock is the newest stamp that it told.
+	Clock hlc.Timestamp
+	// InSync says that every shared section was equal when last compared, and
+	// has not changed here since.
+	InSync bool
+	// Behind are versions that it is known to have and this node has not
+	// pulled: an upper bound, by feed positions.
+	Behind uint64
+	// Lacks are versions that this node holds more of.
+	Lacks uint64
+	// Since is when the oldest difference was first seen; zero when in sync.
+	Since time.Time
+	// Differing are the sections that were not equal.
+	Differing []merge.Section
+	// Pulling says that an exchange is in progress.
+	Pulling bool
+}
+
+// Peers returns the state of every connected peer, by id.
+func (e *Engine) Peers() []PeerState {
+	mine := e.sections()
+	states := make([]PeerState, 0, len(e.order))
+	for _, id := range e.order {
+		states = append(states, e.peerState(e.peers[id], mine))
+	}
+	return states
+}
+
+// Counters returns what was counted so far.
+func (e *Engine) Counters() Counters { return e.counters }
+
+func (e *Engine) peerState(p *peer, mine []store.SectionState) PeerState {
+	st := PeerState{
+		ID: p.id, Greeted: p.greeted, HeardAt: p.heardAt, Clock: p.clock,
+		InSync: p.greeted, Pulling: p.pull != nil,
+	}
+	held := map[merge.Section]bool{}
+	for _, own := range mine {
+		held[own.Section] = true
+		r := p.section(own.Section)
+		isEqual := r.isEqual && r.equal.Sum == own.Sum && r.equal.Count == own.Count
+		if !isEqual && !p.withholds(own.Section) && (own.Count > 0 || r.count > 0) {
+			e.addDifference(&st, p, r, own)
+		}
+	}
+	for section, r := range p.remote {
+		if !held[section] && r.count > 0 && e.cfg.Share(section) {
+			e.addDifference(&st, p, r, store.SectionState{Section: section})
+		}
+	}
+	slices.SortFunc(st.Differing, func(a, b merge.Section) int { return strings.Compare(a.ID(), b.ID()) })
+	return st
+}
+
+// addDifference counts one section that is not known to be equal.
+func (e *Engine) addDifference(st *PeerState, p *peer, r *remote, own store.SectionState) {
+	st.InSync = false
+	st.Differing = append(st.Differing, own.Section)
+	if !r.since.IsZero() && (st.Since.IsZero() || r.since.Before(st.Since)) {
+		st.Since = r.since
+	}
+	if uint64(own.Count) > r.count {
+		st.Lacks += uint64(own.Count) - r.count
+	}
+	switch at, ok := e.cursor(p, own.Section); {
+	case !ok:
+		st.Behind += r.count
+	case r.head > at.Seq:
+		st.Behind += r.head - at.Seq
+	}
+}
