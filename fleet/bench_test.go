@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	crand "crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"testing"
 
@@ -34,6 +35,54 @@ func BenchmarkVerify(b *testing.B) {
 			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "sigs/s")
 		})
 	}
+}
+
+// BenchmarkJudge measures one judgement in a fleet of 1,000 members.
+func BenchmarkJudge(b *testing.B) {
+	s, _ := newLarge(b, 1000)
+	rec := write(b, s.fleet, s.member, merge.Key{Kind: "skill", Scope: merge.Scope{Project: "web"}, ID: "deploy"}, at(50))
+	b.ReportAllocs()
+	for b.Loop() {
+		if !s.authority.Judge(rec).Admitted {
+			b.Fatal("not admitted")
+		}
+	}
+}
+
+// BenchmarkLearn measures what a node of a fleet of 1,000 members does when it
+// starts, and when one more member joins.
+func BenchmarkLearn(b *testing.B) {
+	s, recs := newLarge(b, 1000)
+	b.Run("1,000 members at once", func(b *testing.B) {
+		for b.Loop() {
+			learn(b, fleet.NewAuthority(s.fleet), recs...)
+		}
+	})
+	b.Run("1,000 members one by one", func(b *testing.B) {
+		for b.Loop() {
+			a := fleet.NewAuthority(s.fleet)
+			for _, rec := range recs {
+				if changed, err := a.Learn(rec); !changed || err != nil {
+					b.Fatal(changed, err)
+				}
+			}
+		}
+	})
+}
+
+// newLarge returns a fleet of so many members, and its statements.
+func newLarge(tb testing.TB, members int) (small, []*merge.Record) {
+	tb.Helper()
+	s := newSmall(tb)
+	recs := []*merge.Record{s.adminGrant, s.memberGrant}
+	for i := range members - 2 {
+		id := merge.InstanceOf(binary.BigEndian.AppendUint64(make([]byte, 24), uint64(i)))
+		recs = append(recs, grant(tb, s.fleet, s.admin, fleet.Grant{
+			Member: id, Name: fmt.Sprintf("box %d", i), Role: fleet.RoleMember, Capabilities: fleet.DefaultCapabilities(),
+		}, at(int64(100+i))))
+	}
+	learn(tb, s.authority, recs...)
+	return s, recs
 }
 
 // signedRecords returns n records of 1 KB by so many writers.

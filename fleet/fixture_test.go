@@ -2,9 +2,9 @@ package fleet_test
 
 import (
 	"encoding/hex"
+	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,7 +101,7 @@ type golden map[string]string
 
 func readGolden(tb testing.TB, file string) golden {
 	tb.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", "vectors", file))
+	b, err := fs.ReadFile(os.DirFS("testdata/vectors"), file)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func TestPrintingNeverShowsASecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, leak := range []string{hex.EncodeToString(raw[:4]), fmt.Sprint(raw[:4]), "222 173", "deadbeef", "0xde"} {
+	for _, leak := range []string{hex.EncodeToString(raw[:4]), fmt.Sprintf("%d", raw[:4]), "222 173", "deadbeef", "0xde"} {
 		if strings.Contains(shown, strings.Trim(leak, "[]")) {
 			t.Errorf("%q is in %s", leak, shown)
 		}

@@ -122,7 +122,8 @@ func (i *Invitation) Ticket(addrs []string, inviter merge.InstanceID, fleet merg
 	return t, t.validate()
 }
 
-// Marshal returns the form to store. It holds the secret.
+// Marshal returns the form to store. It holds the secret. Errors: ErrMalformed
+// when so many grants, each with so many scopes, do not fit into 1 MiB.
 func (i *Invitation) Marshal() ([]byte, error) {
 	w := wireInvitation{
 		Name: i.Name, Role: i.Role, Capabilities: i.Capabilities, Secret: i.Secret[:],
@@ -134,7 +135,8 @@ func (i *Invitation) Marshal() ([]byte, error) {
 	for _, r := range i.Redeemed {
 		w.Redeemed = append(w.Redeemed, wireRedeemed(r))
 	}
-	return merge.Marshal(w)
+	b, err := merge.Marshal(w)
+	return bounded("invitation", b, err, invitationBytesMax)
 }
 
 // UnmarshalInvitation is the inverse of Marshal. Errors: ErrMalformed, ErrName.
@@ -186,6 +188,11 @@ func (i *Invitation) validate() error {
 		return fmt.Errorf("%w: invitation of %d uses with one name", ErrMalformed, i.Uses)
 	case len(i.Redeemed) > i.Uses:
 		return fmt.Errorf("%w: invitation used %d times of %d", ErrMalformed, len(i.Redeemed), i.Uses)
+	}
+	for _, r := range i.Redeemed {
+		if _, ok := r.Joiner.PublicKey(); !ok || len(r.Statement) == 0 {
+			return fmt.Errorf("%w: invitation used by %q, which is no key, or without a statement", ErrMalformed, r.Joiner)
+		}
 	}
 	if err := validateCapabilities(i.Capabilities); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -362,6 +363,47 @@ func TestInvitationOffersWhatWasAsked(t *testing.T) {
 	}
 	if inv.Secret.ID() != inv.ID() || inv.ID() == (fleet.TicketID{}) {
 		t.Error("the id is not that of the secret")
+	}
+}
+
+func TestUnmarshalInvitationRefuses(t *testing.T) {
+	joiner := newIdentity(t, 5).ID()
+	used := func(who any, statement []byte) []any {
+		return []any{map[int]any{1: who, 2: "tablet", 3: statement}}
+	}
+	for what, change := range map[string]map[int]any{
+		"a short secret":              {5: make([]byte, 15)},
+		"an end before its beginning": {6: begin + 2000},
+		"a beginning before 1970":     {6: -1},
+		"an end in the year 6430":     {7: int64(1) << 47},
+		"no role":                     {2: 0},
+		"no uses":                     {8: 0},
+		"a capability twice":          {3: []string{"skill", "skill"}},
+		"an empty scope":              {4: [][]string{{"", "", ""}}},
+		"a name that nobody can have": {1: "a\nb"},
+		"more joiners than uses":      {9: append(used(joiner, []byte{1}), used(joiner, []byte{1})...)},
+		"a joiner without a key":      {9: used("local", []byte{1})},
+		"a use without a statement":   {9: used(joiner, []byte{})},
+	} {
+		m := map[int]any{2: 1, 5: make([]byte, 16), 6: begin, 7: begin + 1000, 8: 1}
+		for _, changed := range []bool{false, true} {
+			if changed {
+				maps.Copy(m, change)
+			}
+			b, err := merge.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fleet.UnmarshalInvitation(b); (err != nil) != changed ||
+				err != nil && !errors.Is(err, fleet.ErrMalformed) && !errors.Is(err, fleet.ErrName) {
+				t.Errorf("%s, changed %v: got %v", what, changed, err)
+			}
+		}
+	}
+	for what, b := range map[string][]byte{"nothing": nil, "2 MiB": make([]byte, 2<<20), "no map": {0x01}} {
+		if _, err := fleet.UnmarshalInvitation(b); !errors.Is(err, fleet.ErrMalformed) {
+			t.Errorf("%s: got %v, want ErrMalformed", what, err)
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func TestProofVector(t *testing.T) {
 	if got := hex.EncodeToString(inviter[:]); got != vector["inviter"] {
 		t.Errorf("inviter's proof is %s, want %s", got, vector["inviter"])
 	}
-	if !joiner.Equal(joiner) || joiner.Equal(inviter) {
+	if !joiner.Equal(h.JoinerProof(ticket.Secret)) || joiner.Equal(inviter) {
 		t.Error("Equal does not compare")
 	}
 }

@@ -67,18 +67,23 @@ func (w twin) admits(rec *merge.Record) bool {
 		if g.Role == fleet.RoleAdmin {
 			return true
 		}
-		scoped := len(g.Scopes) == 0
-		for _, s := range g.Scopes {
-			differs := s.Instance != "" && s.Instance != rec.Key.Scope.Instance ||
-				s.Project != "" && s.Project != rec.Key.Scope.Project ||
-				s.Workspace != "" && s.Workspace != rec.Key.Scope.Workspace
-			scoped = scoped || !differs
-		}
-		if scoped && (slices.Contains(g.Capabilities, family) || slices.Contains(g.Capabilities, "*")) {
+		if inScopes(rec.Key.Scope, g.Scopes) && (slices.Contains(g.Capabilities, family) || slices.Contains(g.Capabilities, "*")) {
 			return true
 		}
 	}
 	return false
+}
+
+func inScopes(scope merge.Scope, granted []merge.Scope) bool {
+	for _, s := range granted {
+		differs := s.Instance != "" && s.Instance != scope.Instance ||
+			s.Project != "" && s.Project != scope.Project ||
+			s.Workspace != "" && s.Workspace != scope.Workspace
+		if !differs {
+			return true
+		}
+	}
+	return len(granted) == 0
 }
 
 // names returns for each member the name of its newest grant, and whether it
