@@ -12,11 +12,11 @@ import (
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
-func newCodec(t testing.TB) *fleetsync.Codec {
-	t.Helper()
+func newCodec(tb testing.TB) *fleetsync.Codec {
+	tb.Helper()
 	c, err := fleetsync.NewCodec()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }

@@ -85,7 +85,7 @@ func TestConflictsAndDeletesAreEqualEverywhere(t *testing.T) {
 	m.connect("a", "b")
 	m.write(a, "shared", "first")
 	m.settle(1)
-	m.disconnect("a", "b")
+	m.isolate(a)
 	m.write(a, "shared", "edit on a")
 	m.write(b, "shared", "edit on b")
 	m.drain()
@@ -102,7 +102,7 @@ func TestAReopenedStoreGoesOnFromItsCursor(t *testing.T) {
 	}
 	m.connect("a", "b")
 	m.settle(2)
-	m.disconnect("a", "b")
+	m.isolate(a)
 	m.reopen(a)
 	m.reopen(b)
 	m.write(a, "one more", "text")
@@ -122,7 +122,7 @@ func TestAWipedStoreIsFilledAgain(t *testing.T) {
 	}
 	m.connect("a", "b")
 	m.settle(2)
-	m.disconnect("a", "b")
+	m.isolate(a)
 	a.disk = store.NewMemory()
 	m.reopen(a)
 	m.connect("a", "b")
@@ -140,7 +140,7 @@ func TestARestoredBackupIsNotMistakenForItsFuture(t *testing.T) {
 	backup := a.disk.Clone()
 	m.write(a, "after the backup", "text")
 	m.settle(2)
-	m.disconnect("a", "b")
+	m.isolate(a)
 	a.disk = backup
 	m.reopen(a)
 	m.write(a, "in the new life", "text")

@@ -122,11 +122,17 @@ func (m *mesh) connect(a, b merge.InstanceID) {
 	m.nodes[b].engine.Connected(a)
 }
 
-func (m *mesh) disconnect(a, b merge.InstanceID) {
-	delete(m.links, [2]merge.InstanceID{a, b})
-	delete(m.links, [2]merge.InstanceID{b, a})
-	m.nodes[a].engine.Disconnected(b)
-	m.nodes[b].engine.Disconnected(a)
+// isolate cuts every connection of a node.
+func (m *mesh) isolate(n *node) {
+	for _, id := range m.order {
+		if !m.links[[2]merge.InstanceID{n.id, id}] {
+			continue
+		}
+		delete(m.links, [2]merge.InstanceID{n.id, id})
+		delete(m.links, [2]merge.InstanceID{id, n.id})
+		n.engine.Disconnected(id)
+		m.nodes[id].engine.Disconnected(n.id)
+	}
 }
 
 // write makes an ordinary local write of a memory item.

@@ -2,6 +2,8 @@ package sync
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,12 +29,16 @@ func (e *Engine) serve(p *peer, id uint64, sectionID string, answer func(*store.
 		m, err = answer(r, section)
 		return err
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrProtocol):
+		e.blame(p, err)
+		e.send(p, &Error{ID: id, Code: CodeOutOfProtocol})
+	case err != nil:
 		e.counters.StoreErrors++
 		e.send(p, &Error{ID: id, Code: CodeUnavailable})
-		return
+	default:
+		e.send(p, m)
 	}
-	e.send(p, m)
 }
 
 func (e *Engine) serveChanges(p *peer, m *Changes) {
@@ -105,7 +111,7 @@ func (e *Engine) serveGet(p *peer, m *Get) {
 		for _, ref := range m.Refs {
 			key, err := merge.ParseOrder(section, string(ref.Order))
 			if err != nil {
-				return &Error{ID: m.ID, Code: CodeOutOfProtocol}, nil
+				return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
 			}
 			wire, err := heldWire(r, key, ref.Writer)
 			if err != nil {
@@ -149,7 +155,7 @@ func (e *Engine) servePage(p *peer, m *PageReq) {
 		if within {
 			key, err := merge.ParseOrder(section, order)
 			if err != nil {
-				return &Error{ID: m.ID, Code: CodeOutOfProtocol}, nil
+				return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
 			}
 			held, err := r.Held(key)
 			if err != nil {
