@@ -1,0 +1,34 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/state"
+)
+
+// Backend is the node that the API serves. It is safe for concurrent use. Its
+// errors are a *wire.Problem, or one of package state or context; any other is
+// a fault of the daemon.
+type Backend interface {
+	// State is the node's copy of what the fleet knows.
+	State() state.Replica
+	// Status tells what the node knows without asking anybody. The verdict is
+	// left to the API.
+	Status(ctx context.Context) (wire.Status, error)
+	// Probe asks every other member for its root, and waits for each answer as
+	// long as ctx allows at most.
+	Probe(ctx context.Context) (wire.Probe, error)
+	// Invite opens an invitation.
+	Invite(ctx context.Context, opts InviteOptions) (wire.Invitation, error)
+	// Ready returns why the node does not serve its fleet yet, nil when it does.
+	Ready(ctx context.Context) error
+}
+
+// InviteOptions are the choices of an invitation; zero values are defaults.
+type InviteOptions struct {
+	Name string
+	TTL  time.Duration
+	Uses int
+}

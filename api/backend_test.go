@@ -1,0 +1,117 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fleetsync/fleetd/api"
+	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/state"
+)
+
+// backend is a node of a fleet of one over the memory provider.
+type backend struct {
+	state   state.Replica
+	members []wire.Member
+	answers []wire.Answer
+	invited api.InviteOptions
+	err     error // what Status, Probe, Invite and Ready return
+}
+
+func newBackend(tb testing.TB) *backend {
+	tb.Helper()
+	provider := state.NewMemory()
+	tb.Cleanup(func() {
+		if err := provider.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	replica, isReplica := provider.(state.Replica)
+	if !isReplica {
+		tb.Fatalf("NewMemory returned a %T", provider)
+	}
+	return &backend{state: replica, members: []wire.Member{{ID: "local", Name: "local", State: wire.StateSelf}}}
+}
+
+func (b *backend) State() state.Replica { return b.state }
+
+func (b *backend) Status(context.Context) (wire.Status, error) {
+	return wire.Status{ID: "local", Name: "local", Members: b.members}, b.err
+}
+
+func (b *backend) Probe(context.Context) (wire.Probe, error) {
+	return wire.Probe{Root: "00", Members: b.answers}, b.err
+}
+
+func (b *backend) Invite(_ context.Context, opts api.InviteOptions) (wire.Invitation, error) {
+	b.invited = opts
+	return wire.Invitation{Ticket: "fleet1x", Uses: 1, ExpiresAt: time.Unix(0, 0).UTC()}, b.err
+}
+
+func (b *backend) Ready(context.Context) error { return b.err }
+
+// answer is a reply with its body.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// ask sends one request through the handler. A body that is not empty is JSON.
+func ask(tb testing.TB, h http.Handler, method, target, body string) answer {
+	tb.Helper()
+	request := httptest.NewRequestWithContext(tb.Context(), method, "/", strings.NewReader(body))
+	path, query, _ := strings.Cut(target, "?")
+	u, err := url.Parse("http://fleetd" + path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	u.RawQuery = query
+	request.URL = u
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	recorder := httptest.NewRecorder()
+	h.ServeHTTP(recorder, request)
+	raw, err := io.ReadAll(recorder.Body)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return answer{recorder.Code, recorder.Header(), string(raw)}
+}
+
+// decode reads the body of an answer, which has to have this status.
+func decode[T any](tb testing.TB, a answer, status int) T {
+	tb.Helper()
+	var v T
+	if a.status != status {
+		tb.Fatalf("status %d, want %d: %s", a.status, status, a.body)
+	}
+	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
+		tb.Fatalf("%v in %s", err, a.body)
+	}
+	return v
+}
+
+// refused checks that an answer is a whole problem of this code.
+func refused(tb testing.TB, a answer, code wire.Code) wire.Problem {
+	tb.Helper()
+	var p wire.Problem
+	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
+		tb.Fatalf("%v in %s", err, a.body)
+	}
+	if got := a.header.Get("Content-Type"); got != wire.ProblemType {
+		tb.Errorf("content type %q", got)
+	}
+	if p.Code != code || p.Status != a.status || p.Title == "" || p.Type == "" || p.Detail == "" {
+		tb.Errorf("status %d, problem %+v, want code %s and every field", a.status, p, code)
+	}
+	return p
+}

@@ -1,0 +1,61 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/fleetsync/fleetd/api/wire"
+)
+
+// Status tells what the node knows without asking the others.
+func (c *Client) Status(ctx context.Context) (wire.Status, error) {
+	var status wire.Status
+	err := c.call(ctx, http.MethodGet, "/v1/status", nil, nil, &status)
+	return status, err
+}
+
+// Members lists the members of the fleet, by name.
+func (c *Client) Members(ctx context.Context) (wire.MemberList, error) {
+	var list wire.MemberList
+	err := c.call(ctx, http.MethodGet, "/v1/members", nil, nil, &list)
+	return list, err
+}
+
+// Conflicts lists the writes that lost to a concurrent one.
+func (c *Client) Conflicts(ctx context.Context) (wire.ConflictList, error) {
+	var list wire.ConflictList
+	err := c.call(ctx, http.MethodGet, "/v1/conflicts", nil, nil, &list)
+	return list, err
+}
+
+// Probe makes the node ask every other member for its root now. It takes as
+// long as the slowest answer, 10 seconds at most.
+func (c *Client) Probe(ctx context.Context) (wire.Probe, error) {
+	var probe wire.Probe
+	err := c.call(ctx, http.MethodPost, "/v1/probe", nil, nil, &probe)
+	return probe, err
+}
+
+// Invite opens an invitation. Codes: denied for a node that may not, invalid.
+func (c *Client) Invite(ctx context.Context, in wire.InvitationRequest) (wire.Invitation, error) {
+	var invitation wire.Invitation
+	if err := checkText(in.Name); err != nil {
+		return invitation, err
+	}
+	err := c.call(ctx, http.MethodPost, "/v1/invitations", nil, in, &invitation)
+	return invitation, err
+}
+
+// Build tells which build of fleetd answers.
+func (c *Client) Build(ctx context.Context) (wire.Build, error) {
+	var build wire.Build
+	err := c.call(ctx, http.MethodGet, "/v1/version", nil, nil, &build)
+	return build, err
+}
+
+// Ready asks for the checks of readiness. Health.OK says the outcome.
+func (c *Client) Ready(ctx context.Context) (wire.Health, error) {
+	var health wire.Health
+	err := c.call(ctx, http.MethodGet, "/readyz", nil, nil, &health)
+	return health, err
+}

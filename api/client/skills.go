@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/fleetsync/fleetd/api/wire"
+)
+
+// SkillQuery selects skills. The zero value selects all.
+type SkillQuery struct {
+	// Text matches skills that hold every word of it.
+	Text string
+	// Scope narrows to exactly one scope; nil means every scope.
+	Scope *wire.Scope
+	// Limit caps the result; <= 0 means no cap.
+	Limit int
+}
+
+// Skills lists the live skills that match, by slug, without bodies.
+func (c *Client) Skills(ctx context.Context, q SkillQuery) (wire.SkillList, error) {
+	query := scopeQuery(url.Values{}, q.Scope)
+	setText(query, "q", q.Text)
+	setLimit(query, q.Limit)
+	var list wire.SkillList
+	err := c.call(ctx, http.MethodGet, "/v1/skills", query, nil, &list)
+	return list, err
+}
+
+// Skill returns the live skill of an id or slug: of exactly one scope, or,
+// where scope is nil, resolved from the node's home scope outward. Codes:
+// not_found, ambiguous.
+func (c *Client) Skill(ctx context.Context, ref string, scope *wire.Scope) (wire.SkillReply, error) {
+	var reply wire.SkillReply
+	err := c.call(ctx, http.MethodGet, "/v1/skills/"+segment(ref), scopeQuery(url.Values{}, scope), nil, &reply)
+	return reply, err
+}
+
+// PutSkill creates the skill of a slug and of the scope in w, or replaces its
+// content. Codes: conflict, with the stored skill; invalid, too_large, denied.
+func (c *Client) PutSkill(ctx context.Context, slug string, w wire.SkillWrite) (wire.SkillReply, error) {
+	var reply wire.SkillReply
+	fields := append([]string{slug, w.ID, w.Name, w.Body, w.Check, w.Scope.Instance, w.Scope.Project, w.Scope.Workspace}, w.Tags...)
+	if err := checkText(fields...); err != nil {
+		return reply, err
+	}
+	err := c.call(ctx, http.MethodPut, "/v1/skills/"+segment(slug), nil, w, &reply)
+	return reply, err
+}
+
+// DeleteSkill deletes a skill; see Skill for ref and scope. Codes: not_found,
+// ambiguous, denied.
+func (c *Client) DeleteSkill(ctx context.Context, ref string, scope *wire.Scope) error {
+	return c.call(ctx, http.MethodDelete, "/v1/skills/"+segment(ref), scopeQuery(url.Values{}, scope), nil, nil)
+}
+
+func setText(query url.Values, name, text string) {
+	if text != "" {
+		query.Set(name, text)
+	}
+}
+
+func setLimit(query url.Values, limit int) {
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+}

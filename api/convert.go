@@ -1,0 +1,108 @@
+package api
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/skillfs"
+	"github.com/fleetsync/fleetd/state"
+)
+
+func wireScope(s state.Scope) wire.Scope {
+	return wire.Scope{Instance: s.Instance, Project: s.Project, Workspace: s.Workspace}
+}
+
+func stateScope(s wire.Scope) state.Scope {
+	return state.Scope{Instance: s.Instance, Project: s.Project, Workspace: s.Workspace}
+}
+
+func wireEnvelope(e state.Envelope) wire.Envelope {
+	return wire.Envelope{
+		SyncVersion:      e.SyncVersion,
+		UpdatedHLC:       e.UpdatedHLC.String(),
+		LastWriterID:     e.LastWriterID,
+		OriginInstanceID: e.OriginInstanceID,
+		Deleted:          e.Deleted,
+	}
+}
+
+// stateToken reads a token. Errors: a Problem.
+func stateToken(t wire.Token) (state.Envelope, error) {
+	e := state.Envelope{SyncVersion: t.SyncVersion, LastWriterID: t.LastWriterID}
+	switch {
+	case t.SyncVersion < 0:
+		return e, newProblem(wire.CodeInvalid, "sync_version is negative")
+	case t.SyncVersion == 0 && (t.UpdatedHLC != "" || t.LastWriterID != ""):
+		return e, newProblem(wire.CodeInvalid, "updated_hlc and last_writer_id count only together with sync_version")
+	case t.UpdatedHLC == "":
+		return e, nil
+	}
+	stamp, err := hlc.Parse(t.UpdatedHLC)
+	if err != nil {
+		return e, newProblem(wire.CodeInvalid, "updated_hlc: "+err.Error())
+	}
+	e.UpdatedHLC = stamp
+	return e, nil
+}
+
+// wireSkill returns a skill without its body.
+func wireSkill(sk state.Skill) wire.Skill {
+	return wire.Skill{
+		ID: sk.ID, Slug: sk.Slug, Name: sk.Name, Description: describe(sk), Scope: wireScope(sk.Scope),
+		Version: sk.Version, Uses: sk.Uses, Wins: sk.Wins, Tags: append([]string{}, sk.Tags...), Check: sk.Check,
+		CreatedAt: sk.CreatedAt, UpdatedAt: sk.UpdatedAt, BodyBytes: len(sk.Body),
+		Envelope: wireEnvelope(sk.Envelope),
+	}
+}
+
+// wireSkillFull returns a skill with its body.
+func wireSkillFull(sk state.Skill) wire.Skill {
+	w := wireSkill(sk)
+	w.Body = &sk.Body
+	return w
+}
+
+// describe returns the description of a body's frontmatter, "" without one: a
+// body is any text, and only one from a SKILL.md describes itself.
+func describe(sk state.Skill) string {
+	if !strings.HasPrefix(strings.TrimPrefix(sk.Body, "\ufeff"), "---") {
+		return ""
+	}
+	document, _, err := skillfs.Parse("", []byte(sk.Body))
+	if err != nil {
+		return ""
+	}
+	return document.Description
+}
+
+func wireMemory(m state.MemoryItem) wire.MemoryItem {
+	return wire.MemoryItem{
+		ID: m.ID, Kind: m.Kind, Content: m.Content, Scope: wireScope(m.Scope), Source: m.Source,
+		CreatedAt: m.CreatedAt, Envelope: wireEnvelope(m.Envelope),
+	}
+}
+
+func wireConflict(c state.Conflict) wire.Conflict {
+	return wire.Conflict{
+		Kind:   c.Key.Kind,
+		Key:    strings.Join(c.Key.ID.Components(), "/"),
+		Scope:  wireScope(c.Key.Scope),
+		Winner: wireVersion(c.Winner),
+		Loser:  wireVersion(c.Loser),
+	}
+}
+
+func wireVersion(v state.Version) wire.Version {
+	w := wire.Version{Hash: hex.EncodeToString(v.Hash[:]), Envelope: wireEnvelope(v.Envelope)}
+	if v.Skill != nil {
+		sk := wireSkillFull(*v.Skill)
+		w.Skill = &sk
+	}
+	if v.Memory != nil {
+		m := wireMemory(*v.Memory)
+		w.Memory = &m
+	}
+	return w
+}

@@ -1,0 +1,47 @@
+// Package api serves one node to the programs of its machine: JSON over HTTP on
+// a Unix socket. The shapes stand in api/wire, a client in api/client.
+//
+//	GET    /v1/skills              q, limit, scope       every live skill that matches
+//	GET    /v1/skills/{ref}        scope                 by id or slug, with its body
+//	PUT    /v1/skills/{slug}       body, scope inside    create or replace
+//	DELETE /v1/skills/{ref}        scope
+//	GET    /v1/memory              q, kind, limit, scope every live item that matches, newest first
+//	POST   /v1/memory              body, scope inside    create
+//	GET    /v1/memory/{id}         scope
+//	PUT    /v1/memory/{id}         body, scope inside    create or replace
+//	DELETE /v1/memory/{id}         scope
+//	GET    /v1/conflicts
+//	GET    /v1/members
+//	POST   /v1/invitations         body
+//	GET    /v1/status                                    what this node knows
+//	POST   /v1/probe                                     what every member answers now
+//	GET    /v1/version
+//	GET    /livez, /readyz
+//
+// The scope of a read or delete is the query parameters instance, project and
+// workspace: exactly that scope when one of them is given, even if empty, else
+// every scope (a slug then resolves from the home scope outward).
+//
+// A body is one JSON object without unknown fields, of type application/json,
+// in UTF-8. Every error, that of an unknown path included, is a wire.Problem.
+//
+// # Invariants
+//
+//   - I1: no request ends in a panic, an empty reply or a text that is not JSON
+//     (TestEveryErrorIsAProblem, FuzzRequest).
+//   - I2: text reaches the store as it was sent or not at all: what JSON decoders
+//     replace silently is refused (TestTextThatJSONWouldAlterIsRefused).
+//   - I3: an id or slug of any characters can be addressed
+//     (TestEveryIDCanBeAddressed).
+//   - I4: only the daemon's own user, and root, get an answer
+//     (TestAnotherUserIsDenied), and a stale socket is taken over while a live
+//     one never is (TestListen).
+//
+// # Hazards
+//
+//   - Who may open the socket can do everything that the node can. The socket has
+//     mode 0600 in a directory of mode 0700; the user of the other end is checked
+//     besides on Linux alone. On Windows the directory's access list decides.
+//   - Two listeners on one path are told apart by asking the older one. Only the
+//     lock of the data directory makes that exact, so Listen is called under it.
+package api

@@ -1,0 +1,133 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/fleetsync/fleetd/api"
+	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/state"
+)
+
+func TestEveryErrorIsAProblem(t *testing.T) {
+	h := api.NewHandler(newBackend(t), api.Config{})
+	big := `{"content":"` + strings.Repeat("x", wire.RequestBytesMax) + `"}`
+	tests := map[string]struct {
+		method, target, body string
+		want                 wire.Code
+	}{
+		"an unknown path":                  {"GET", "/v1/skill", "", wire.CodeNoRoute},
+		"the root":                         {"GET", "/", "", wire.CodeNoRoute},
+		"a path that is not clean":         {"GET", "/v1//skills", "", wire.CodeNoRoute},
+		"a path with dots":                 {"GET", "/v1/skills/../status", "", wire.CodeNoRoute},
+		"a path with a slash at its end":   {"GET", "/v1/skills/", "", wire.CodeNoRoute},
+		"a method that a path lacks":       {"POST", "/v1/status", "", wire.CodeMethod},
+		"a method that nobody knows":       {"BREW", "/v1/skills/x", "", wire.CodeMethod},
+		"a parameter that a path lacks":    {"GET", "/v1/skills?scope=web", "", wire.CodeBadRequest},
+		"a parameter where none is taken":  {"GET", "/v1/status?x=1", "", wire.CodeBadRequest},
+		"a parameter twice":                {"GET", "/v1/skills?q=a&q=b", "", wire.CodeBadRequest},
+		"a query that cannot be read":      {"GET", "/v1/skills?q=%zz", "", wire.CodeBadRequest},
+		"a limit that is no number":        {"GET", "/v1/skills?limit=many", "", wire.CodeBadRequest},
+		"a limit of nothing":               {"GET", "/v1/memory?limit=0", "", wire.CodeBadRequest},
+		"a parameter that is not UTF-8":    {"GET", "/v1/skills?q=%ff", "", wire.CodeInvalid},
+		"a slug that is not UTF-8":         {"PUT", "/v1/skills/%ff", `{"body":"x"}`, wire.CodeInvalid},
+		"a slug that is a path":            {"PUT", "/v1/skills/%2E%2E%2Fx", `{"body":"x"}`, wire.CodeInvalid},
+		"a body that is no JSON":           {"POST", "/v1/memory", `content=x`, wire.CodeBadRequest},
+		"a body that is no object":         {"POST", "/v1/memory", `[1]`, wire.CodeBadRequest},
+		"a body of two objects":            {"POST", "/v1/memory", `{"content":"x"}{}`, wire.CodeBadRequest},
+		"a body with an unknown field":     {"POST", "/v1/memory", `{"text":"x"}`, wire.CodeBadRequest},
+		"a body beyond the limit":          {"POST", "/v1/memory", big, wire.CodeTooLarge},
+		"content beyond the limit":         {"POST", "/v1/memory", `{"content":"` + strings.Repeat("x", 65<<10) + `"}`, wire.CodeTooLarge},
+		"a body that is missing":           {"POST", "/v1/memory", "", wire.CodeMediaType},
+		"a skill of nobody":                {"GET", "/v1/skills/nobody", "", wire.CodeNotFound},
+		"a token for a skill of nobody":    {"PUT", "/v1/skills/nobody", `{"body":"x","sync_version":3}`, wire.CodeConflict},
+		"an invitation of negative length": {"POST", "/v1/invitations", `{"ttl_seconds":-1}`, wire.CodeInvalid},
+		"an invitation beyond a duration":  {"POST", "/v1/invitations", `{"ttl_seconds":9000000000000000000}`, wire.CodeInvalid},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			refused(t, ask(t, h, test.method, test.target, test.body), test.want)
+		})
+	}
+}
+
+func TestErrorsOfTheNodeKeepTheirCode(t *testing.T) {
+	b := newBackend(t)
+	h := api.NewHandler(b, api.Config{})
+	tests := map[string]struct {
+		err  error
+		want wire.Code
+	}{
+		"a problem":    {&wire.Problem{Type: "t", Title: "t", Status: http.StatusForbidden, Detail: "d", Code: wire.CodeDenied}, wire.CodeDenied},
+		"denied":       {state.ErrDenied, wire.CodeDenied},
+		"a time-out":   {context.DeadlineExceeded, wire.CodeTimeout},
+		"a stop":       {context.Canceled, wire.CodeUnavailable},
+		"anything new": {errors.New("disk 7 says secret"), wire.CodeInternal},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			b.err = test.err
+			p := refused(t, ask(t, h, "GET", "/v1/status", ""), test.want)
+			if strings.Contains(p.Detail, "secret") {
+				t.Errorf("detail %q tells what only the log may", p.Detail)
+			}
+		})
+	}
+	b.err = errors.New("still starting")
+	refused(t, ask(t, h, "POST", "/v1/invitations", `{}`), wire.CodeInternal)
+	ready := decode[wire.Health](t, ask(t, h, "GET", "/readyz", ""), http.StatusServiceUnavailable)
+	if ready.OK || ready.Checks[0].OK || !ready.Checks[1].OK {
+		t.Errorf("ready: %+v, want the check of the node to fail", ready)
+	}
+	decode[wire.Health](t, ask(t, h, "GET", "/livez", ""), http.StatusOK)
+}
+
+// panicking panics wherever it is asked.
+type panicking struct{ *backend }
+
+func (panicking) Status(context.Context) (wire.Status, error) { panic("broken") }
+
+func TestAPanicIsAProblem(t *testing.T) {
+	h := api.NewHandler(panicking{newBackend(t)}, api.Config{})
+	refused(t, ask(t, h, "GET", "/v1/status", ""), wire.CodeInternal)
+}
+
+func TestTextThatJSONWouldAlterIsRefused(t *testing.T) {
+	h := api.NewHandler(newBackend(t), api.Config{})
+	for name, content := range map[string]string{
+		"a byte that is not UTF-8":    "a\xffb",
+		"a surrogate in UTF-8":        "\xed\xa0\x80",
+		"the first half of a pair":    `\ud83d`,
+		"the second half of a pair":   `\ude00`,
+		"two first halves":            `\ud83d\ud83d`,
+		"a half before other escapes": `\ud83d\n`,
+		"a half after a backslash":    `\\\udc00`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, ask(t, h, "POST", "/v1/memory", `{"content":"`+content+`"}`), wire.CodeInvalid)
+		})
+	}
+	for content, want := range map[string]string{
+		`\ud83d\ude00`: "😀", `\\ud83d`: `\ud83d`, `\u00e9`: "é", `\"\\`: `"\`, "\ufffd": "\ufffd", `\u0000`: "\x00",
+	} {
+		it := decode[wire.MemoryReply](t, ask(t, h, "POST", "/v1/memory", `{"content":"`+content+`"}`), http.StatusCreated)
+		if it.Content != want {
+			t.Errorf("%s was stored as %q, want %q", content, it.Content, want)
+		}
+	}
+}
+
+func TestABodyOfAnotherMediaTypeIsRefused(t *testing.T) {
+	h := api.NewHandler(newBackend(t), api.Config{})
+	for _, media := range []string{"", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=\""} {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/memory", strings.NewReader(`{"content":"x"}`))
+		request.Header.Set("Content-Type", media)
+		recorder := httptest.NewRecorder()
+		h.ServeHTTP(recorder, request)
+		refused(t, answer{recorder.Code, recorder.Header(), recorder.Body.String()}, wire.CodeMediaType)
+	}
+}

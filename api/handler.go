@@ -1,0 +1,140 @@
+package api
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"runtime/debug"
+	"strings"
+
+	"github.com/fleetsync/fleetd/api/wire"
+)
+
+// Config is what a handler needs besides its backend.
+type Config struct {
+	// Version is what /v1/version says.
+	Version wire.Build
+	// Logger receives faults and, at level Debug, every request. nil means
+	// nowhere.
+	Logger *slog.Logger
+}
+
+// handler routes requests, and turns whatever happens into JSON.
+type handler struct {
+	mux *http.ServeMux
+	log *slog.Logger
+}
+
+// NewHandler returns the local API of a node. It is safe for concurrent use.
+func NewHandler(backend Backend, cfg Config) http.Handler {
+	h := &handler{mux: http.NewServeMux(), log: cfg.Logger}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	cfg.Version.SchemaVersion = wire.SchemaVersion
+	f := fleet{backend: backend, version: cfg.Version}
+	h.read("GET /livez", f.live)
+	h.read("GET /readyz", f.ready)
+	h.read("GET /v1/version", f.versions)
+	h.read("GET /v1/status", f.status)
+	h.read("GET /v1/members", f.members)
+	h.read("GET /v1/conflicts", f.conflicts)
+	h.read("POST /v1/probe", f.probe)
+	h.write("POST /v1/invitations", f.invite)
+	s := skills{library: backend.State().SkillLibrary()}
+	h.read("GET /v1/skills", s.list)
+	h.read("GET /v1/skills/{ref}", s.get)
+	h.write("PUT /v1/skills/{ref}", s.put)
+	h.read("DELETE /v1/skills/{ref}", s.delete)
+	m := memory{library: backend.State().MemoryLibrary()}
+	h.read("GET /v1/memory", m.list)
+	h.write("POST /v1/memory", m.post)
+	h.read("GET /v1/memory/{id}", m.get)
+	h.write("PUT /v1/memory/{id}", m.put)
+	h.read("DELETE /v1/memory/{id}", m.delete)
+	return h
+}
+
+// read registers an endpoint that takes no body.
+func (h *handler) read(pattern string, serve func(*http.Request) (reply, error)) {
+	h.write(pattern, func(_ http.ResponseWriter, r *http.Request) (reply, error) { return serve(r) })
+}
+
+// write registers an endpoint that reads a body through readBody.
+func (h *handler) write(pattern string, serve func(http.ResponseWriter, *http.Request) (reply, error)) {
+	h.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		reply, err := serve(w, r)
+		if err != nil {
+			h.refuse(w, r, err)
+			return
+		}
+		writeReply(w, reply)
+	})
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer h.recover(w, r)
+	h.log.Debug("request", "method", r.Method, "path", r.URL.Path)
+	if err := peerVerdict(r.Context()); err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	// The mux redirects what is not clean, in HTML; a client of this API that
+	// asks for it made a mistake.
+	escaped := r.URL.EscapedPath()
+	next, pattern := h.mux.Handler(r)
+	switch {
+	case escaped != path.Clean(escaped):
+		h.refuse(w, r, noRoute(r))
+	case pattern == "":
+		h.refuse(w, r, unrouted(next, r))
+	default:
+		h.mux.ServeHTTP(w, r)
+	}
+}
+
+// recover answers for a handler that panicked. net/http would drop the
+// connection, and the client would know nothing.
+func (h *handler) recover(w http.ResponseWriter, r *http.Request) {
+	if fault := recover(); fault != nil {
+		h.log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+		writeProblem(w, newProblem(wire.CodeInternal, "the daemon failed; its log says why"))
+	}
+}
+
+// refuse answers with the problem that err is.
+func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	problem := problemOf(err)
+	if problem.Code == wire.CodeInternal {
+		h.log.Error("request failed", "method", r.Method, "path", r.URL.Path, "err", err)
+	}
+	writeProblem(w, problem)
+}
+
+func noRoute(r *http.Request) *wire.Problem {
+	return newProblem(wire.CodeNoRoute, fmt.Sprintf("this daemon has no path %.200q", r.URL.Path))
+}
+
+// unrouted asks the mux's own answer to a request without a route whether the
+// path is known under other methods.
+func unrouted(answer http.Handler, r *http.Request) error {
+	probe := headerOnly{header: http.Header{}}
+	answer.ServeHTTP(&probe, r)
+	if probe.status != http.StatusMethodNotAllowed {
+		return noRoute(r)
+	}
+	methods := strings.Join(probe.header.Values("Allow"), ", ")
+	return newProblem(wire.CodeMethod, fmt.Sprintf("%.200q takes %s, not %.20s", r.URL.Path, methods, r.Method))
+}
+
+// headerOnly is a response writer that keeps status and header.
+type headerOnly struct {
+	header http.Header
+	status int
+}
+
+func (h *headerOnly) Header() http.Header         { return h.header }
+func (h *headerOnly) WriteHeader(status int)      { h.status = status }
+func (h *headerOnly) Write(b []byte) (int, error) { return len(b), nil }

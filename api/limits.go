@@ -1,0 +1,26 @@
+package api
+
+import "time"
+
+// Bounds of one connection and request. A local program is fast or broken.
+const (
+	headerTimeout = 5 * time.Second
+	// readTimeout bounds the arrival of a whole request.
+	readTimeout = 30 * time.Second
+	// writeTimeout bounds a request with its reply, so it exceeds what any
+	// handler waits for.
+	writeTimeout = 60 * time.Second
+	idleTimeout  = 2 * time.Minute
+	// headerBytesMax bounds the head of a request: the longest query, one of
+	// words and a scope, is far below.
+	headerBytesMax = 64 << 10
+	// stopTimeout is how long running requests may take after the stop.
+	stopTimeout = 10 * time.Second
+	// probeTimeout is how long members may take to answer.
+	probeTimeout = 10 * time.Second
+	// dialTimeout is how long a listener may take to show that it lives.
+	dialTimeout = time.Second
+	// socketBytesMax is the longest path that every system takes for a socket:
+	// 104 bytes on macOS, 108 on Linux, with the zero byte.
+	socketBytesMax = 103
+)

@@ -1,0 +1,85 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/state"
+)
+
+// problemKind is what all problems of one code share.
+type problemKind struct {
+	status int
+	title  string
+}
+
+// problemKinds is the whole table of codes.
+func problemKinds() map[wire.Code]problemKind {
+	return map[wire.Code]problemKind{
+		wire.CodeBadRequest:  {http.StatusBadRequest, "Not a request that this path takes"},
+		wire.CodeInvalid:     {http.StatusBadRequest, "Invalid value"},
+		wire.CodeDenied:      {http.StatusForbidden, "Not allowed"},
+		wire.CodeNotFound:    {http.StatusNotFound, "Not found"},
+		wire.CodeNoRoute:     {http.StatusNotFound, "No such path"},
+		wire.CodeMethod:      {http.StatusMethodNotAllowed, "Method not allowed"},
+		wire.CodeConflict:    {http.StatusConflict, "Conflict"},
+		wire.CodeAmbiguous:   {http.StatusConflict, "Ambiguous"},
+		wire.CodeTooLarge:    {http.StatusRequestEntityTooLarge, "Too large"},
+		wire.CodeMediaType:   {http.StatusUnsupportedMediaType, "Unsupported media type"},
+		wire.CodeInternal:    {http.StatusInternalServerError, "Internal error"},
+		wire.CodeUnavailable: {http.StatusServiceUnavailable, "Unavailable"},
+		wire.CodeTimeout:     {http.StatusGatewayTimeout, "Timeout"},
+	}
+}
+
+// newProblem returns a problem of this code. The code is one of the table.
+func newProblem(code wire.Code, detail string) *wire.Problem {
+	kind := problemKinds()[code]
+	return &wire.Problem{
+		Type:   "urn:fleetd:problem:" + strings.ReplaceAll(string(code), "_", "-"),
+		Title:  kind.title,
+		Status: kind.status,
+		Detail: detail,
+		Code:   code,
+	}
+}
+
+// problemOf turns any error of a handler into the problem that it is. An error
+// that nobody foresaw is a fault of the daemon: its text stays in the log.
+func problemOf(err error) *wire.Problem {
+	var known *wire.Problem
+	if errors.As(err, &known) {
+		return known
+	}
+	for _, k := range []struct {
+		sentinel error
+		code     wire.Code
+	}{
+		{state.ErrNotFound, wire.CodeNotFound},
+		{state.ErrConflict, wire.CodeConflict},
+		{state.ErrAmbiguous, wire.CodeAmbiguous},
+		{state.ErrTooLarge, wire.CodeTooLarge},
+		{state.ErrDenied, wire.CodeDenied},
+		{state.ErrInvalid, wire.CodeInvalid},
+		{context.DeadlineExceeded, wire.CodeTimeout},
+		{context.Canceled, wire.CodeUnavailable},
+	} {
+		if errors.Is(err, k.sentinel) {
+			return newProblem(k.code, detailOf(err, k.sentinel))
+		}
+	}
+	return newProblem(wire.CodeInternal, "the daemon failed; its log says why")
+}
+
+// detailOf is the text of an error for people: without the name of the package
+// that returned it.
+func detailOf(err, sentinel error) string {
+	text := err.Error()
+	if name, _, found := strings.Cut(sentinel.Error(), ": "); found {
+		text = strings.Replace(text, name+": ", "", 1)
+	}
+	return text
+}

@@ -1,0 +1,125 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/state"
+)
+
+// skills serves /v1/skills.
+type skills struct{ library state.SkillLibrary }
+
+func (s skills) list(r *http.Request) (reply, error) {
+	p := paramsOf(r)
+	query, limit := p.text("q"), p.count("limit")
+	scope, scoped := p.scope()
+	if err := p.done(); err != nil {
+		return reply{}, err
+	}
+	searchLimit := limit
+	if scoped {
+		searchLimit = 0 // the limit counts what is left of the scope
+	}
+	found, err := s.library.Search(r.Context(), query, searchLimit)
+	if err != nil {
+		return reply{}, err
+	}
+	list := wire.SkillList{SchemaVersion: wire.SchemaVersion, Skills: []wire.Skill{}}
+	for _, sk := range found {
+		if scoped && sk.Scope != scope {
+			continue
+		}
+		if limit > 0 && len(list.Skills) == limit {
+			break
+		}
+		list.Skills = append(list.Skills, wireSkill(sk))
+	}
+	return ok(list), nil
+}
+
+func (s skills) get(r *http.Request) (reply, error) {
+	p := paramsOf(r)
+	scope, scoped := p.scope()
+	if err := p.done(); err != nil {
+		return reply{}, err
+	}
+	sk, err := s.find(r.Context(), r.PathValue("ref"), scope, scoped)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(skillReply(sk)), nil
+}
+
+// find resolves an id or slug, within exactly one scope when scoped.
+func (s skills) find(ctx context.Context, ref string, scope state.Scope, scoped bool) (state.Skill, error) {
+	if !scoped {
+		return s.library.Get(ctx, ref)
+	}
+	sk, err := s.library.GetIn(ctx, scope, ref)
+	if !errors.Is(err, state.ErrNotFound) {
+		return sk, err
+	}
+	// It may be the id of a skill of that scope.
+	if byID, errID := s.library.Get(ctx, ref); errID == nil && byID.Scope == scope && byID.Slug != ref {
+		return byID, nil
+	}
+	return state.Skill{}, err
+}
+
+func (s skills) put(w http.ResponseWriter, r *http.Request) (reply, error) {
+	var in wire.SkillWrite
+	if err := errors.Join(paramsOf(r).done(), readBody(w, r, &in)); err != nil {
+		return reply{}, err
+	}
+	token, err := stateToken(in.Token)
+	if err != nil {
+		return reply{}, err
+	}
+	sk := state.Skill{
+		ID: in.ID, Slug: r.PathValue("ref"), Name: in.Name, Body: in.Body, Tags: in.Tags,
+		Scope: stateScope(in.Scope), Check: in.Check, Envelope: token,
+	}
+	written, err := s.library.Upsert(r.Context(), sk)
+	if errors.Is(err, state.ErrConflict) {
+		return reply{}, s.conflict(r.Context(), sk, err)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(skillReply(written)), nil
+}
+
+// conflict adds the stored record to the problem of a conflict, so that the
+// caller can decide without another request.
+func (s skills) conflict(ctx context.Context, sk state.Skill, err error) error {
+	problem := problemOf(err)
+	if current, errGet := s.library.GetIn(ctx, sk.Scope, sk.Slug); errGet == nil {
+		stored := wireSkillFull(current)
+		problem.Skill = &stored
+	}
+	return problem
+}
+
+func (s skills) delete(r *http.Request) (reply, error) {
+	p := paramsOf(r)
+	scope, scoped := p.scope()
+	if err := p.done(); err != nil {
+		return reply{}, err
+	}
+	ref := r.PathValue("ref")
+	if !scoped {
+		return reply{status: http.StatusNoContent}, s.library.Delete(r.Context(), ref)
+	}
+	sk, err := s.find(r.Context(), ref, scope, true)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{status: http.StatusNoContent}, s.library.DeleteIn(r.Context(), scope, sk.Slug)
+}
+
+func skillReply(sk state.Skill) wire.SkillReply {
+	return wire.SkillReply{SchemaVersion: wire.SchemaVersion, Skill: wireSkillFull(sk)}
+}

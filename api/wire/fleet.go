@@ -1,0 +1,135 @@
+package wire
+
+import "time"
+
+// The states of a member, as the answering node sees it.
+const (
+	StateSelf    = "self"    // the answering node
+	StateInSync  = "in_sync" // connected, and equal when last compared
+	StateSyncing = "syncing" // connected, and not equal yet, or not compared yet
+	StateOffline = "offline" // not connected
+)
+
+// Member is an instance that belongs to the fleet.
+type Member struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Role is "member" or "admin".
+	Role  string `json:"role"`
+	State string `json:"state"`
+	// Behind counts the versions that this node is known to lack of the
+	// member's: an upper bound.
+	Behind int64 `json:"behind"`
+	// Lacks counts the versions that the member is known to lack of this node's.
+	Lacks int64 `json:"lacks"`
+	// Since is when State began, as far as this run of the node knows.
+	Since *time.Time `json:"since"`
+	// Addresses are where the member was reached, or said to be reachable.
+	Addresses []string `json:"addresses"`
+}
+
+// MemberList is every member, this node included, by name.
+type MemberList struct {
+	SchemaVersion int      `json:"schema_version"`
+	Members       []Member `json:"members"`
+}
+
+// Status is what one node knows, without asking anybody.
+type Status struct {
+	SchemaVersion int `json:"schema_version"`
+	// InSync says that every member is connected and was equal when last
+	// compared. A fleet of one is in sync.
+	InSync bool `json:"in_sync"`
+	// Verdict says the same in a sentence, and when not, who is behind.
+	Verdict string `json:"verdict"`
+	// ID, Name and Fleet say who answers.
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Fleet string `json:"fleet"`
+	// Records counts the live and deleted records that the fleet shares.
+	Records int64 `json:"records"`
+	// Root is one digest of everything that the fleet shares, in hex: equal on
+	// nodes that hold the same.
+	Root string `json:"root"`
+	// Conflicts counts the writes that lost to a concurrent one.
+	Conflicts int `json:"conflicts"`
+	// Parked counts the versions that wait for authority or for their time.
+	Parked int `json:"parked"`
+	// Addresses are where this node listens.
+	Addresses []string `json:"addresses"`
+	// Store is "badger" or "memory".
+	Store     string    `json:"store"`
+	StartedAt time.Time `json:"started_at"`
+	// Members are all members, this node included, by name.
+	Members []Member `json:"members"`
+}
+
+// Answer is what one member said when it was asked.
+type Answer struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Answered says that it replied in time; Root is then its digest.
+	Answered bool   `json:"answered"`
+	Root     string `json:"root,omitempty"`
+	Equal    bool   `json:"equal"`
+	// Error says why it did not answer.
+	Error string `json:"error,omitempty"`
+}
+
+// Probe is the outcome of asking every other member for its root.
+type Probe struct {
+	SchemaVersion int `json:"schema_version"`
+	// Converged says that at least one other member answered and that all that
+	// answered have this node's root. A fleet of one has converged.
+	Converged bool   `json:"converged"`
+	Root      string `json:"root"`
+	// Members are the other members, by name.
+	Members []Answer `json:"members"`
+}
+
+// InvitationRequest says what an invitation offers. The zero value is the
+// default: any name, 15 minutes, one use.
+type InvitationRequest struct {
+	// Name fixes the name of the joiner.
+	Name string `json:"name,omitempty"`
+	// TTLSeconds is how long the ticket is good; 0 means 15 minutes.
+	TTLSeconds int64 `json:"ttl_seconds,omitempty"`
+	// Uses is how many may join by it; 0 means one.
+	Uses int `json:"uses,omitempty"`
+}
+
+// Invitation is a ticket for a new member. Whoever holds it may join.
+type Invitation struct {
+	SchemaVersion int       `json:"schema_version"`
+	Ticket        string    `json:"ticket"`
+	Name          string    `json:"name,omitempty"`
+	Uses          int       `json:"uses"`
+	ExpiresAt     time.Time `json:"expires_at"`
+	// Addresses are those in the ticket: where the joiner has to reach.
+	Addresses []string `json:"addresses"`
+}
+
+// Build says which build answers.
+type Build struct {
+	SchemaVersion int    `json:"schema_version"`
+	Version       string `json:"version"`
+	Revision      string `json:"revision,omitempty"`
+	Go            string `json:"go"`
+	Platform      string `json:"platform"`
+}
+
+// Check is one named check of health.
+type Check struct {
+	Name string `json:"name"`
+	OK   bool   `json:"ok"`
+	// Detail says why not.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Health is the outcome of /livez or /readyz: 200 when OK, else 503. It is the
+// one body that is not 2xx and not a Problem.
+type Health struct {
+	SchemaVersion int     `json:"schema_version"`
+	OK            bool    `json:"ok"`
+	Checks        []Check `json:"checks"`
+}
