@@ -239,6 +239,8 @@ func (e *Engine) findDue() {
 		return r.Parked(func(p store.Parked) (more bool) {
 			stamp := p.Record.Envelope.UpdatedHLC
 			if clock.Drift(stamp) <= hlc.DriftMax {
+				// Its time came after the last reconsidering had looked at it.
+				e.reconsider = e.reconsider || e.admission.Judge(&p.Record)
 				return true
 			}
 			due := stamp.Time().Add(-hlc.DriftMax)

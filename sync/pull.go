@@ -168,8 +168,14 @@ func (e *Engine) onChangesPage(p *peer, m *ChangesPage) {
 		st.cursor = e.cursorMove(pl, store.Cursor{Store: p.store, Incarnation: p.incarnation, Seq: m.Next})
 	}
 	refs, err := e.missing(pl.section, m.Entries)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrProtocol):
 		e.breach(pl, err)
+		return
+	case err != nil: // this node cannot read its own store; the peer is not at fault
+		e.counters.StoreErrors++
+		p.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
+		e.abort(pl)
 		return
 	}
 	st.refs = refs
