@@ -3,14 +3,16 @@ package merge
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"unicode/utf8"
 )
 
 // CheckCanonical reports whether b is exactly one CBOR value in the house
 // form: RFC 8949 core deterministic encoding (shortest heads, definite lengths,
 // map keys ascending and distinct) without tags, floats, undefined and other
-// simple values than false, true and null; map keys are integers or strings;
-// text is valid UTF-8; arrays and maps nest at most 8 deep. It walks the bytes
+// simple values than false, true and null; integers from -2^63 to 2^64-1; map
+// keys are integers or strings; text is valid UTF-8; arrays and maps nest at
+// most 8 deep. It walks the bytes
 // once and allocates nothing, so it may run on unverified input. Errors:
 // ErrMalformed.
 //
@@ -34,6 +36,10 @@ func skipValue(b []byte, depth int) ([]byte, error) {
 		return nil, err
 	}
 	switch major {
+	case majorNegative:
+		if arg > math.MaxInt64 {
+			return nil, fmt.Errorf("%w: integer below -2^63", ErrMalformed)
+		}
 	case majorBytes, majorText:
 		if arg > uint64(len(rest)) {
 			return nil, fmt.Errorf("%w: string of %d bytes, %d left", ErrMalformed, arg, len(rest))

@@ -1,8 +1,10 @@
 package merge_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,16 +31,30 @@ func (f fields) with(key, value any) fields {
 // null is a value that with sets instead of removing the field.
 var null = cbor.RawMessage{0xf6}
 
-// encoded returns v in core deterministic CBOR.
-func encoded(t testing.TB, v any) []byte {
-	t.Helper()
+// encoded returns v in core deterministic CBOR. RawMessages that are values of
+// fields are taken as they are, whether they are sound CBOR or not.
+func encoded(tb testing.TB, v any) []byte {
+	tb.Helper()
+	if raw, ok := v.(cbor.RawMessage); ok {
+		return raw
+	}
+	if f, ok := v.(fields); ok {
+		var pairs [][]byte // no key begins another, so pairs sort as keys do
+		for key, value := range f {
+			pairs = append(pairs, slices.Concat(encoded(tb, key), encoded(tb, value)))
+		}
+		slices.SortFunc(pairs, bytes.Compare)
+		head := encoded(tb, len(pairs))
+		head[0] |= 0xa0
+		return slices.Concat(head, slices.Concat(pairs...))
+	}
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	b, err := mode.Marshal(v)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b
 }
