@@ -111,7 +111,7 @@ func (s *Store) lead(leader *request) {
 		}
 	}()
 	if leader.prepare != nil {
-		if leader.err = leader.prepare(); leader.err != nil {
+		if leader.err = leader.prepare(); leader.err != nil || leader.empty() {
 			return
 		}
 	}

@@ -45,8 +45,10 @@ func join(held []Held, h *Held) (next, covered []Held, _ outcome) {
 // insert stages one record: into the held versions of its key, or into the
 // counts when it brings nothing.
 func (g *stage) insert(req *request, e *entry) error {
-	if e.freed {
-		if parked, err := g.free(&e.rec); err != nil || !parked {
+	freed := false
+	if e.parked || g.hasParked(e.rec.Envelope.LastWriterID) {
+		var err error
+		if freed, err = g.free(&e.rec); err != nil || e.parked && !freed {
 			return err
 		}
 	}
@@ -57,7 +59,7 @@ func (g *stage) insert(req *request, e *entry) error {
 	h := Held{Version: e.rec.Version(), Seq: g.tail.seq + 1, Size: e.packed.size()}
 	next, covered, outcome := join(ks.row.held, &h)
 	if outcome != outcomeHeld {
-		return g.unheld(req, e, ks, &h, outcome)
+		return g.unheld(req, e, ks, &h, outcome, freed)
 	}
 	g.change(ks)
 	g.tail.seq++
@@ -83,9 +85,9 @@ func (g *stage) insert(req *request, e *entry) error {
 	return nil
 }
 
-// unheld counts a record that its key does not hold. One that was parked is
+// unheld counts a record that brings nothing. One that was parked until now is
 // kept in history.
-func (g *stage) unheld(req *request, e *entry, ks *keyState, h *Held, o outcome) error {
+func (g *stage) unheld(req *request, e *entry, ks *keyState, h *Held, o outcome, freed bool) error {
 	if req.strict {
 		return fmt.Errorf("%w: %s", ErrCovered, e.rec.Key)
 	}
@@ -94,7 +96,7 @@ func (g *stage) unheld(req *request, e *entry, ks *keyState, h *Held, o outcome)
 		return nil
 	}
 	req.result.Covered++
-	if !e.freed {
+	if !freed {
 		return nil
 	}
 	past, err := g.pastOf(ks)

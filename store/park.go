@@ -48,6 +48,9 @@ type Parked struct {
 	Path Path
 }
 
+// parkedHeadBytes is what q/ holds before the record: reason and path.
+const parkedHeadBytes = 2
+
 // appendParked appends the value of q/: reason1, path1, record.
 func appendParked(dst []byte, p *parkWrite) []byte {
 	dst = append(dst, byte(p.Reason), byte(p.Path))
@@ -56,10 +59,10 @@ func appendParked(dst []byte, p *parkWrite) []byte {
 
 // decodeParked is the inverse of appendParked. Errors: ErrCorrupt.
 func decodeParked(b []byte) (Parked, error) {
-	if len(b) < 2 || b[0] == 0 {
+	if len(b) < parkedHeadBytes || b[0] == 0 {
 		return Parked{}, fmt.Errorf("%w: parked row of %d bytes", ErrCorrupt, len(b))
 	}
-	rec, err := merge.Decode(b[2:])
+	rec, err := merge.Decode(b[parkedHeadBytes:])
 	if err != nil {
 		return Parked{}, fmt.Errorf("%w: parked record: %w", ErrCorrupt, err)
 	}
@@ -130,7 +133,7 @@ func (g *stage) park(req *request, p *parkWrite) error {
 	if err != nil {
 		return err
 	}
-	writer, size := p.Record.Envelope.LastWriterID, p.packed.size()+2
+	writer, size := p.Record.Envelope.LastWriterID, p.packed.size()+parkedHeadBytes
 	switch {
 	case stored == nil && !g.hasRoom(writer, size):
 		req.result.Refused++
@@ -148,6 +151,11 @@ func (g *stage) hasRoom(writer merge.InstanceID, size int) bool {
 	return have.records+g.parked.records < cfg.ParkedMax &&
 		have.byWriter[writer]+g.parked.byWriter[writer] < cfg.ParkedPerWriterMax &&
 		have.bytes+g.parked.bytes+size <= parkedBytesMax
+}
+
+// hasParked reports whether any version of a writer is parked.
+func (g *stage) hasParked(writer merge.InstanceID) bool {
+	return g.s.parked.byWriter[writer]+g.parked.byWriter[writer] > 0
 }
 
 func (g *stage) countParked(writer merge.InstanceID, records, bytes int) {

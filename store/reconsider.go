@@ -65,7 +65,7 @@ func (s *Store) judgeSome(from []byte, judge func(*merge.Record) Verdict) (relea
 				released = append(released, newRequest(p.Path))
 			}
 			req := released[len(released)-1]
-			e := entry{rec: p.Record, packed: pack(&p.Record), freed: true}
+			e := entry{rec: p.Record, packed: pack(&p.Record), parked: true}
 			bytes += recordBytes(&e.rec, &e.packed)
 			req.entries = append(req.entries, e)
 			return true

@@ -20,7 +20,7 @@ func pack(r *merge.Record) packed {
 	encoded := r.Encode()
 	return packed{
 		crc:    crc32.Checksum(encoded, castagnoli()),
-		stored: append(encoded, 0, 0, 0, 0), //nolint:gocritic // encoded is ours, and ends here
+		stored: append(encoded, 0, 0, 0, 0),
 	}
 }
 

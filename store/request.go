@@ -34,9 +34,9 @@ type request struct {
 type entry struct {
 	rec    merge.Record
 	packed packed
-	// freed says that the record comes out of q/, if it is still there: when it
-	// turns out to be covered it goes to history.
-	freed bool
+	// parked says that the record comes out of q/; it counts only if it is still
+	// there.
+	parked bool
 }
 
 // parkWrite is one record to be parked.
@@ -62,6 +62,11 @@ func (q *request) add(rec merge.Record) {
 
 // records counts what weighs on txnRecordsMax.
 func (q *request) records() int { return len(q.entries) + len(q.parks) }
+
+// empty reports whether there is nothing to write.
+func (q *request) empty() bool {
+	return q.records()+len(q.locals) == 0 && q.cursor == nil && q.resume == nil
+}
 
 // bytes estimates the keys and values that the request writes.
 func (q *request) bytes() int {

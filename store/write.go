@@ -99,7 +99,7 @@ func (s *Store) optimistic(ctx context.Context, lock string, fill func(*request,
 			req.prepare = prepare
 		} else if err := prepare(); err != nil {
 			return err
-		} else if req.records()+len(req.locals) == 0 {
+		} else if req.empty() {
 			return nil
 		}
 		if err := s.submit(ctx, req); !errors.Is(err, errStale) {

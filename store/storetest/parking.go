@@ -1,0 +1,139 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// testParking holds the bounds of q/ and what a version from the future may
+// do.
+func testParking(t *testing.T, open Opener) {
+	t.Run("the room is bounded for each writer and in all", func(t *testing.T) { testParkedRoom(t, open) })
+	t.Run("many parked versions are released in several transactions", func(t *testing.T) { testParkedMany(t, open) })
+	t.Run("a stamp from the future waits and moves no clock", func(t *testing.T) { testFuture(t, open) })
+}
+
+func testParkedRoom(t *testing.T, open Opener) {
+	dir := t.TempDir()
+	cfg := Config(1)
+	cfg.ParkedMax, cfg.ParkedPerWriterMax = 5, 3
+	s := mustOpen(t, open, dir, cfg)
+	anna, ben := NewAuthor("anna", at(0)), NewAuthor("ben", at(0))
+	b := store.Batch{Path: store.PathFeed, Cursor: &store.CursorMove{
+		Peer: "peer", Section: merge.Section{Family: "memory"}, Cursor: store.Cursor{Seq: 1},
+	}}
+	for i := range 4 {
+		for _, a := range []*Author{anna, ben} {
+			rec := a.Write(Key("memory", "", fmt.Sprint(i)), "text", 1)
+			b.Park = append(b.Park, store.Parked{Record: rec, Reason: store.ReasonAuthority})
+		}
+	}
+	got, err := s.Merge(t.Context(), b)
+	if want := (store.Result{Parked: 5, Refused: 3}); err != nil || got != want {
+		t.Errorf("merge gives %+v, %v, want %+v", got, err, want)
+	}
+	wantCursor(t, s, "peer", b.Cursor.Section, store.Cursor{}, store.ErrNotFound)
+	mustClose(t, s)
+
+	cfg = Config(2)
+	cfg.ParkedMax, cfg.ParkedPerWriterMax = 5, 3
+	s = mustOpen(t, open, dir, cfg)
+	mustVerify(t, s)
+	got, err = s.Merge(t.Context(), b)
+	if want := (store.Result{Parked: 5, Refused: 3}); err != nil || got != want {
+		t.Errorf("again, after opening anew, merge gives %+v, %v, want %+v", got, err, want)
+	}
+	got, err = s.Reconsider(t.Context(), func(rec *merge.Record) store.Verdict {
+		if rec.Envelope.LastWriterID == "anna" {
+			return store.VerdictAdmit
+		}
+		return store.VerdictPark
+	})
+	if want := (store.Result{Applied: 3, Parked: 2}); err != nil || got != want {
+		t.Errorf("reconsider gives %+v, %v, want %+v", got, err, want)
+	}
+	got, err = s.Merge(t.Context(), store.Batch{Path: store.PathFeed, Park: b.Park[6:], Cursor: b.Cursor})
+	if want := (store.Result{Parked: 2}); err != nil || got != want {
+		t.Errorf("with room again, merge gives %+v, %v, want %+v", got, err, want)
+	}
+	wantCursor(t, s, "peer", b.Cursor.Section, b.Cursor.Cursor, nil)
+	mustVerify(t, s)
+}
+
+func testParkedMany(t *testing.T, open Opener) {
+	s := mustOpen(t, open, t.TempDir(), Config(1))
+	a := NewAuthor("anna", at(0))
+	const n = 1_200
+	parks := make([]store.Parked, n)
+	for i := range parks {
+		parks[i] = store.Parked{Record: a.Write(Key("memory", "", fmt.Sprint(i)), "text", 0), Reason: store.ReasonAuthority}
+	}
+	for i, path := range []store.Path{store.PathFeed, store.PathGossip} {
+		half := parks[i*n/2 : (i+1)*n/2]
+		if got, err := s.Merge(t.Context(), store.Batch{Path: path, Park: half}); err != nil || got.Parked != n/2 {
+			t.Fatalf("merge gives %+v, %v", got, err)
+		}
+	}
+	calls := 0
+	got, err := s.Reconsider(t.Context(), func(*merge.Record) store.Verdict {
+		if calls++; calls%3 == 0 {
+			return store.VerdictPark
+		}
+		return store.VerdictAdmit
+	})
+	if want := (store.Result{Applied: 800, Parked: 400}); err != nil || got != want {
+		t.Errorf("reconsider gives %+v, %v, want %+v", got, err, want)
+	}
+	if calls != n {
+		t.Errorf("%d judgements of %d versions", calls, n)
+	}
+	paths := map[store.Path]int{}
+	err = s.View(func(r *store.Reader) error {
+		return r.Events(0, func(e store.Event) bool {
+			paths[e.Path]++
+			return true
+		})
+	})
+	if err != nil || paths[store.PathFeed]+paths[store.PathGossip] != 800 || len(paths) != 2 {
+		t.Errorf("events by path %v, %v, want feed and gossip", paths, err)
+	}
+	mustVerify(t, s)
+}
+
+func testFuture(t *testing.T, open Opener) {
+	dir := t.TempDir()
+	now := Epoch()
+	cfg := Config(1)
+	cfg.Now = func() time.Time { return now }
+	s := mustOpen(t, open, dir, cfg)
+	k := Key("skill", "", "k")
+	far := NewAuthor("far", at(3_600_000)).Write(k, "from the future", 0)
+	near := NewAuthor("near", at(240_000)).Write(k, "within the drift", 0)
+	mustMerge(t, s, store.Result{Applied: 1, Parked: 1}, far, near)
+	wantBodies(t, s, k, "within the drift")
+	admit := func(*merge.Record) store.Verdict { return store.VerdictAdmit }
+	if got, err := s.Reconsider(t.Context(), admit); err != nil || got != (store.Result{Parked: 1}) {
+		t.Errorf("before its time: %+v, %v, want it parked", got, err)
+	}
+	mine, err := Put(t.Context(), s, "self", k, "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stamp := mine.Envelope.UpdatedHLC; !stamp.After(near.Envelope.UpdatedHLC) || stamp.Wall > near.Envelope.UpdatedHLC.Wall {
+		t.Errorf("own stamp %s does not directly follow %s", stamp, near.Envelope.UpdatedHLC)
+	}
+	mustClose(t, s)
+	now = now.Add(time.Hour)
+	cfg = Config(2)
+	cfg.Now = func() time.Time { return now }
+	s = mustOpen(t, open, dir, cfg)
+	if got, err := s.Reconsider(t.Context(), admit); err != nil || got != (store.Result{Applied: 1}) {
+		t.Errorf("at its time: %+v, %v, want it applied", got, err)
+	}
+	wantBodies(t, s, k, "mine", "from the future")
+	mustVerify(t, s)
+}

@@ -1,0 +1,79 @@
+package storetest
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/fleetsync/fleetd/store"
+)
+
+// Opener opens an engine over a directory: a new one in an empty directory,
+// else with what an engine that was closed, or whose process was lost, left
+// there. It fails the test itself.
+type Opener func(t testing.TB, dir string) store.Engine
+
+// RunSuite holds an engine, and the store above it, to the contract.
+func RunSuite(t *testing.T, open Opener) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Opener)
+	}{
+		{"Engine", testEngine},
+		{"Model", testModel},
+		{"Concurrency", testConcurrency},
+		{"Batches", testBatches},
+		{"Parking", testParking},
+		{"Cursors", testCursors},
+		{"History", testHistory},
+		{"Index", testIndex},
+		{"Faults", testFaults},
+		{"Corruption", testCorruption},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, open) })
+	}
+}
+
+// Epoch is the physical time at which the tests begin.
+func Epoch() time.Time { return time.UnixMilli(1_790_000_000_000).UTC() }
+
+// Config returns a configuration whose time stands still at Epoch and whose
+// randomness follows from a seed.
+func Config(seed byte) store.Config {
+	return store.Config{Now: Epoch, Rand: &seedReader{seed}}
+}
+
+// seedReader yields bytes that differ from read to read and seed to seed.
+type seedReader struct{ next byte }
+
+func (r *seedReader) Read(b []byte) (int, error) {
+	copy(b, bytes.Repeat([]byte{r.next}, len(b)))
+	r.next += 37
+	return len(b), nil
+}
+
+// mustOpen opens a store over a directory and closes it with the test.
+func mustOpen(t testing.TB, open Opener, dir string, cfg store.Config) *store.Store {
+	t.Helper()
+	s, err := store.Open(open(t, dir), cfg)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() { mustClose(t, s) })
+	return s
+}
+
+func mustClose(t testing.TB, s *store.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func mustVerify(t testing.TB, s *store.Store) {
+	t.Helper()
+	if err := s.Verify(t.Context()); err != nil {
+		t.Fatalf("verify: %v", err)
+	}
+}

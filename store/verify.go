@@ -1,0 +1,267 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// Verify reads the whole store while nothing else can commit and proves that
+// its parts agree: every held version has its record, its place in the feed
+// and its item in the digest, every version in history has its record, and
+// there are no others; counts, sums and counters are what the rows say, in
+// memory and on disk. It costs a read of every record. Errors: ErrCorrupt
+// joined with one error for each disagreement, up to a hundred; that of ctx,
+// ErrClosed, the engine's.
+func (s *Store) Verify(ctx context.Context) error {
+	req := newRequest(PathLocal)
+	req.prepare = func() error {
+		if err := s.settleDoubt(); err != nil {
+			return err
+		}
+		return s.view(nil, func(r *Reader) error {
+			v := &verifier{r: r, counted: map[merge.Section]SectionState{}, parked: newParkedCount()}
+			if err := v.run(); err != nil {
+				return err
+			}
+			return errors.Join(v.found...)
+		})
+	}
+	return s.submit(ctx, req)
+}
+
+// verifier walks a snapshot and gathers what does not agree.
+type verifier struct {
+	r       *Reader
+	end     tail
+	counted map[merge.Section]SectionState
+	parked  *parkedCount
+	// What v/ says that there must be.
+	held, past, conflicts int
+	found                 []error
+}
+
+const disagreementsMax = 100
+
+func (v *verifier) wrong(format string, args ...any) {
+	if len(v.found) < disagreementsMax {
+		v.found = append(v.found, fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...)))
+	}
+}
+
+// note keeps an error that damaged bytes caused and returns any other.
+func (v *verifier) note(err error) error {
+	if errors.Is(err, ErrCorrupt) {
+		v.found = append(v.found, err)
+		return nil
+	}
+	return err
+}
+
+func (v *verifier) run() error {
+	var err error
+	if v.end, err = loadTail(v.r.tx); err != nil {
+		return missing(err, "tail")
+	}
+	if memory := v.r.store.end(); memory.seq != v.end.seq || memory.event != v.end.event {
+		v.wrong("tail is %+v on disk, %+v in memory", v.end, memory)
+	}
+	for _, step := range [...]func() error{v.keys, v.rowCounts, v.sections, v.events, v.quarantine} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keys walks v/ and looks up everything that its rows promise.
+func (v *verifier) keys() error {
+	return scan(v.r.tx, []byte(prefixVersions), nil, false, func(key, value []byte) (bool, error) {
+		n, order, err := splitRowKey(prefixVersions, key, 0)
+		if err != nil {
+			return true, v.note(err)
+		}
+		k, err := v.r.parseKey(n, order)
+		if err != nil {
+			v.wrong("row %q: %v", key, err)
+			return true, nil
+		}
+		versions, err := decodeRow(value)
+		if err != nil {
+			return true, v.note(err)
+		}
+		return true, errors.Join(v.note(v.key(n, k, &versions)), v.note(v.history(n, k, &versions)))
+	})
+}
+
+func (v *verifier) key(n ordinal, k merge.Key, versions *row) error {
+	if want := merge.Resolve(Versions(versions.held)); len(want) != len(versions.held) {
+		v.wrong("%s holds %d versions, %d of them uncovered", k, len(versions.held), len(want))
+	}
+	sec := k.Section()
+	state := v.counted[sec]
+	for i := range versions.held {
+		h := &versions.held[i]
+		v.held++
+		state.Count++
+		state.Sum = state.Sum.Add(h.Hash)
+		state.Head = max(state.Head, h.Seq)
+		if err := v.version(k, h); err != nil {
+			return err
+		}
+		value, err := get(v.r.tx, feedKey(nil, n, h.Seq))
+		if err != nil {
+			return missing(err, "feed row %d of %s", h.Seq, k)
+		}
+		fed, writer, err := decodeFeed(sec, value)
+		if err != nil || fed != k || writer != h.Writer {
+			v.wrong("feed row %d is %s by %s, want %s by %s (%v)", h.Seq, fed, writer, k, h.Writer, err)
+		}
+	}
+	v.counted[sec] = state
+	if head := versions.head(); head != nil {
+		if err := v.headEvent(k, head); err != nil {
+			return err
+		}
+	}
+	_, err := get(v.r.tx, appendRowKey(nil, prefixConflict, n, k))
+	if len(versions.held) > 1 {
+		v.conflicts++
+		return missing(err, "conflict row of %s", k)
+	}
+	if !errors.Is(err, ErrNotFound) {
+		v.wrong("conflict row of %s, which holds %d versions (%v)", k, len(versions.held), err)
+	}
+	return nil
+}
+
+// version reads the record of a version, held or past.
+func (v *verifier) version(k merge.Key, h *Held) error {
+	rec, err := v.r.load(k, h)
+	if err != nil {
+		return err
+	}
+	want := rec.Version()
+	if merge.Compare(want, h.Version) != 0 || want.Deleted != h.Deleted || want.SyncVersion != h.SyncVersion ||
+		len(want.Basis) != len(h.Basis) || len(rec.Encode()) != h.Size || h.Seq > v.end.seq || h.Event > v.end.event {
+		v.wrong("%s seq %d: the row does not describe its record", k, h.Seq)
+	}
+	return nil
+}
+
+func (v *verifier) history(n ordinal, k merge.Key, versions *row) error {
+	past, err := scanPast(v.r.tx, n, k)
+	if err != nil {
+		return err
+	}
+	if len(past) != versions.history {
+		v.wrong("%s has %d versions in history, its row says %d", k, len(past), versions.history)
+	}
+	v.past += len(past)
+	for i := range past {
+		if err := v.version(k, &past[i].Held); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// headEvent checks that the newest event of a key is there and shows its head.
+func (v *verifier) headEvent(k merge.Key, head *Held) error {
+	value, err := get(v.r.tx, eventKey(nil, head.Event))
+	if err != nil {
+		return missing(err, "event %d of the head of %s", head.Event, k)
+	}
+	e, _, order, err := decodeEvent(head.Event, value)
+	if err != nil {
+		return err
+	}
+	if order != k.Order() || e.Ref.Hash != head.Hash {
+		v.wrong("event %d does not show the head of %s", head.Event, k)
+	}
+	return nil
+}
+
+// rowCounts closes the circle: everything promised was found, so equal numbers
+// leave no row that nothing promises.
+func (v *verifier) rowCounts() error {
+	for _, c := range [...]struct {
+		prefix string
+		want   int
+	}{
+		{prefixRecord, v.held + v.past},
+		{prefixFeed, v.held},
+		{prefixHistory, v.past},
+		{prefixConflict, v.conflicts},
+	} {
+		got := 0
+		err := scan(v.r.tx, []byte(c.prefix), nil, false, func(_, _ []byte) (bool, error) {
+			got++
+			return true, nil
+		})
+		if err := v.note(err); err != nil {
+			return err
+		}
+		if got != c.want {
+			v.wrong("%d rows under %q, want %d", got, c.prefix, c.want)
+		}
+	}
+	return nil
+}
+
+func (v *verifier) sections() error {
+	states, err := loadSections(v.r.tx)
+	if err != nil {
+		return v.note(err)
+	}
+	for _, state := range states {
+		counted := v.counted[state.Section]
+		if memory := v.r.store.State(state.Section); memory != state {
+			v.wrong("section %s is %+v on disk, %+v in memory", state.Section, state, memory)
+		}
+		if counted.Count != state.Count || counted.Sum != state.Sum || counted.Head > state.Head || state.Head > v.end.seq {
+			v.wrong("section %s is %+v, its rows say %+v", state.Section, state, counted)
+		}
+	}
+	return nil
+}
+
+func (v *verifier) events() error {
+	last := uint64(0)
+	err := v.r.Events(0, func(e Event) bool {
+		last = e.Seq
+		return true
+	})
+	if last > v.end.event {
+		v.wrong("event %d is beyond the newest, %d", last, v.end.event)
+	}
+	return v.note(err)
+}
+
+// quarantine counts q/ and checks that nothing in it is held as well.
+func (v *verifier) quarantine() error {
+	var failed error
+	err := v.r.Parked(func(p Parked) bool {
+		size := len(p.Record.Encode()) + parkedHeadBytes
+		v.parked.add(p.Record.Envelope.LastWriterID, 1, size)
+		var versions row
+		versions, failed = v.r.row(p.Record.Key)
+		for i := range versions.held {
+			if versions.held[i].Hash == p.Record.Hash() {
+				v.wrong("%s is held and parked", p.Record.Key)
+			}
+		}
+		return failed == nil
+	})
+	if err := errors.Join(v.note(err), v.note(failed)); err != nil {
+		return err
+	}
+	memory := v.r.store.parked
+	if memory.records != v.parked.records || memory.bytes != v.parked.bytes || len(memory.byWriter) != len(v.parked.byWriter) {
+		v.wrong("parked are %d versions of %d bytes, memory says %d of %d",
+			v.parked.records, v.parked.bytes, memory.records, memory.bytes)
+	}
+	return nil
+}
