@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,13 +22,14 @@ type vector map[string]string
 
 func readVectors(t *testing.T) map[string]vector {
 	t.Helper()
-	paths, err := filepath.Glob("testdata/vectors/*.txt")
+	dir := os.DirFS("testdata/vectors")
+	paths, err := fs.Glob(dir, "*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	vectors := map[string]vector{}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
+		text, err := fs.ReadFile(dir, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +40,7 @@ func readVectors(t *testing.T) map[string]vector {
 				v[name] = value
 			}
 		}
-		vectors[strings.TrimSuffix(filepath.Base(path), ".txt")] = v
+		vectors[strings.TrimSuffix(path, ".txt")] = v
 	}
 	return vectors
 }

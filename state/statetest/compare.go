@@ -5,88 +5,90 @@ import (
 	"github.com/fleetsync/fleetd/state"
 )
 
-// compareCases hold the compare-and-set of both kinds alike: write is Upsert of
-// one slug or Write of one id with the given envelope passed.
-func compareCases() []testCase {
-	type call struct {
-		write  func(t *run, passed state.Envelope) (state.Envelope, error)
-		delete func(t *run)
-	}
-	calls := map[string]call{
-		"skill": {
-			func(t *run, passed state.Envelope) (state.Envelope, error) {
-				sk, err := t.skills.Upsert(t.ctx(), state.Skill{Slug: "a", Envelope: passed})
-				return sk.Envelope, err
-			},
-			func(t *run) { t.deleteSkill("a") },
+// putter writes one record of a kind, always the same, with an envelope passed.
+type putter struct {
+	put    func(t *run, passed state.Envelope) (state.Envelope, error)
+	delete func(t *run)
+}
+
+func skillPutter() putter {
+	return putter{
+		put: func(t *run, passed state.Envelope) (state.Envelope, error) {
+			sk, err := t.skills.Upsert(t.ctx(), state.Skill{Slug: "a", Envelope: passed})
+			return sk.Envelope, err
 		},
-		"memory": {
-			func(t *run, passed state.Envelope) (state.Envelope, error) {
-				it, err := t.memory.Write(t.ctx(), state.MemoryItem{ID: "a", Envelope: passed})
-				return it.Envelope, err
-			},
-			func(t *run) { t.deleteMemory("a") },
+		delete: func(t *run) { t.deleteSkill("a") },
+	}
+}
+
+func memoryPutter() putter {
+	return putter{
+		put: func(t *run, passed state.Envelope) (state.Envelope, error) {
+			it, err := t.memory.Write(t.ctx(), state.MemoryItem{ID: "a", Envelope: passed})
+			return it.Envelope, err
 		},
+		delete: func(t *run) { t.deleteMemory("a") },
 	}
-	var cases []testCase
-	for _, kind := range []string{"skill", "memory"} {
-		c := calls[kind]
-		must := func(t *run, passed state.Envelope) state.Envelope {
-			t.Helper()
-			e, err := c.write(t, passed)
-			t.must(err)
-			return e
-		}
-		conflicts := func(t *run, passed state.Envelope) {
-			t.Helper()
-			_, err := c.write(t, passed)
-			t.fails(state.ErrConflict, err)
-		}
-		version := func(n int64) state.Envelope { return state.Envelope{SyncVersion: n} }
-		cases = append(cases, []testCase{
-			{kind + ": a create has sync version 1", func(t *run) { t.equal(int64(1), must(t, version(0)).SyncVersion) }},
-			{kind + ": a matching update counts on", func(t *run) {
-				must(t, version(0))
-				t.equal(int64(2), must(t, version(1)).SyncVersion)
-				t.equal(int64(3), must(t, version(2)).SyncVersion)
-			}},
-			{kind + ": what was read can be written", func(t *run) { must(t, must(t, must(t, version(0)))) }},
-			{kind + ": a stale version conflicts and writes nothing", func(t *run) {
-				must(t, version(0))
-				must(t, version(1))
-				conflicts(t, version(1))
-				conflicts(t, version(3))
-				conflicts(t, version(-1))
-				t.equal(int64(3), must(t, version(2)).SyncVersion)
-			}},
-			{kind + ": zero is unconditional", func(t *run) {
-				must(t, version(0))
-				t.equal(int64(2), must(t, version(0)).SyncVersion)
-			}},
-			{kind + ": a version without a record conflicts", func(t *run) {
-				conflicts(t, version(1))
-				t.nothingWritten()
-			}},
-			{kind + ": another stamp or writer conflicts", func(t *run) {
-				read := must(t, version(0))
-				conflicts(t, state.Envelope{SyncVersion: 1, UpdatedHLC: hlc.Timestamp{Wall: 1}})
-				conflicts(t, state.Envelope{SyncVersion: 1, LastWriterID: read.LastWriterID + "x"})
-				t.equal(int64(2), must(t, read).SyncVersion)
-			}},
-			{kind + ": a tombstone's own version is accepted", func(t *run) {
-				must(t, version(0))
-				c.delete(t)
-				t.equal(int64(3), must(t, version(2)).SyncVersion)
-			}},
-			{kind + ": the version before a delete conflicts", func(t *run) {
-				must(t, version(0))
-				c.delete(t)
-				conflicts(t, version(1))
-				t.nothingWritten()
-			}},
-		}...)
+}
+
+func (p putter) must(t *run, passed state.Envelope) state.Envelope {
+	t.Helper()
+	written, err := p.put(t, passed)
+	t.must(err)
+	return written
+}
+
+func (p putter) conflicts(t *run, passed state.Envelope) {
+	t.Helper()
+	_, err := p.put(t, passed)
+	t.fails(state.ErrConflict, err)
+}
+
+// compareCases hold the compare-and-set of a kind.
+func compareCases(p putter) []testCase {
+	version := func(n int64) state.Envelope { return state.Envelope{SyncVersion: n} }
+	return []testCase{
+		{"a create has sync version 1", func(t *run) { t.equal(int64(1), p.must(t, version(0)).SyncVersion) }},
+		{"a matching update counts on", func(t *run) {
+			p.must(t, version(0))
+			t.equal(int64(2), p.must(t, version(1)).SyncVersion)
+			t.equal(int64(3), p.must(t, version(2)).SyncVersion)
+		}},
+		{"what was read can be written", func(t *run) { p.must(t, p.must(t, p.must(t, version(0)))) }},
+		{"a stale version conflicts and writes nothing", func(t *run) {
+			p.must(t, version(0))
+			p.must(t, version(1))
+			p.conflicts(t, version(1))
+			p.conflicts(t, version(3))
+			p.conflicts(t, version(-1))
+			t.equal(int64(3), p.must(t, version(2)).SyncVersion)
+		}},
+		{"zero is unconditional", func(t *run) {
+			p.must(t, version(0))
+			t.equal(int64(2), p.must(t, version(0)).SyncVersion)
+		}},
+		{"a version without a record conflicts", func(t *run) {
+			p.conflicts(t, version(1))
+			t.nothingWritten()
+		}},
+		{"another stamp or writer conflicts", func(t *run) {
+			read := p.must(t, version(0))
+			p.conflicts(t, state.Envelope{SyncVersion: 1, UpdatedHLC: hlc.Timestamp{Wall: 1}})
+			p.conflicts(t, state.Envelope{SyncVersion: 1, LastWriterID: read.LastWriterID + "x"})
+			t.equal(int64(2), p.must(t, read).SyncVersion)
+		}},
+		{"a tombstone's own version is accepted", func(t *run) {
+			p.must(t, version(0))
+			p.delete(t)
+			t.equal(int64(3), p.must(t, version(2)).SyncVersion)
+		}},
+		{"the version before a delete conflicts", func(t *run) {
+			p.must(t, version(0))
+			p.delete(t)
+			p.conflicts(t, version(1))
+			t.nothingWritten()
+		}},
 	}
-	return cases
 }
 
 func tombstoneCases() []testCase {

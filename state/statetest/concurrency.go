@@ -3,6 +3,7 @@ package statetest
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -44,6 +45,29 @@ func concurrencyCases() []testCase {
 				}
 			}
 		}},
+		{"50 goroutines write, read and delete items", func(t *run) {
+			together(func(i int) {
+				it, err := t.memory.Write(t.ctx(), state.MemoryItem{Content: strconv.Itoa(i)})
+				if err != nil {
+					t.Errorf("write %d: %v", i, err)
+				}
+				if _, err := t.memory.Recall(t.ctx(), state.RecallQuery{Limit: 5}); err != nil {
+					t.Errorf("recall %d: %v", i, err)
+				}
+				if i%2 == 0 {
+					if err := t.memory.Delete(t.ctx(), it.ID); err != nil {
+						t.Errorf("delete %d: %v", i, err)
+					}
+				}
+			})
+			t.equal(writers/2, len(t.recall(state.RecallQuery{})))
+		}},
+	}
+}
+
+// racingCases hold that of writers who exclude each other exactly one wins.
+func racingCases() []testCase {
+	return []testCase{
 		{"of 50 writers who read one version exactly one wins", func(t *run) {
 			sk := t.upsert(state.Skill{Slug: "a"})
 			it := t.write(state.MemoryItem{ID: "x"})
@@ -67,7 +91,7 @@ func concurrencyCases() []testCase {
 		}},
 		{"of 50 items of one id in two scopes one scope wins", func(t *run) {
 			together(func(i int) {
-				_, err := t.memory.Write(t.ctx(), state.MemoryItem{ID: "x", Scope: project(fmt.Sprint(i % 2))})
+				_, err := t.memory.Write(t.ctx(), state.MemoryItem{ID: "x", Scope: project(strconv.Itoa(i % 2))})
 				if err != nil && !errors.Is(err, state.ErrInvalid) {
 					t.Errorf("writer %d: %v", i, err)
 				}
@@ -75,23 +99,6 @@ func concurrencyCases() []testCase {
 			found := t.recall(state.RecallQuery{})
 			t.equal(1, len(found))
 			t.equal(int64(writers/2), found[0].SyncVersion)
-		}},
-		{"50 goroutines write, read and delete items", func(t *run) {
-			together(func(i int) {
-				it, err := t.memory.Write(t.ctx(), state.MemoryItem{Content: fmt.Sprint(i)})
-				if err != nil {
-					t.Errorf("write %d: %v", i, err)
-				}
-				if _, err := t.memory.Recall(t.ctx(), state.RecallQuery{Limit: 5}); err != nil {
-					t.Errorf("recall %d: %v", i, err)
-				}
-				if i%2 == 0 {
-					if err := t.memory.Delete(t.ctx(), it.ID); err != nil {
-						t.Errorf("delete %d: %v", i, err)
-					}
-				}
-			})
-			t.equal(writers/2, len(t.recall(state.RecallQuery{})))
 		}},
 		{"of 50 deletes of one skill exactly one finds it", func(t *run) {
 			t.upsert(state.Skill{Slug: "a"})

@@ -43,6 +43,11 @@ func memoryCases() []testCase {
 			t.write(state.MemoryItem{Content: "same"})
 			t.equal([]string{"same", "same"}, contents(t.recall(state.RecallQuery{})))
 		}},
+	}
+}
+
+func memoryIDCases() []testCase {
+	return []testCase{
 		{"an item of a known id is an update that keeps creation and origin", func(t *run) {
 			first := t.write(state.MemoryItem{ID: "x", Kind: "fact", Content: "one"})
 			second := t.write(state.MemoryItem{

@@ -6,8 +6,8 @@ import (
 	"github.com/fleetsync/fleetd/state"
 )
 
-// replicaCases hold the calls beyond the published interfaces.
-func replicaCases() []testCase {
+// skillLibraryCases hold the calls beyond the published interfaces.
+func skillLibraryCases() []testCase {
 	return []testCase{
 		{"a skill is read in exactly one scope", func(t *run) {
 			library := t.replica().SkillLibrary()
@@ -34,6 +34,23 @@ func replicaCases() []testCase {
 			_, err := library.GetIn(t.ctx(), project("p"), "a")
 			t.fails(state.ErrNotFound, err)
 		}},
+		{"nothing is in conflict and nothing invalid", func(t *run) {
+			t.upsert(state.Skill{Slug: "a"})
+			t.deleteSkill("a")
+			t.write(state.MemoryItem{})
+			conflicts, err := t.replica().Conflicts(t.ctx())
+			t.must(err)
+			t.equal([]state.Conflict{}, conflicts)
+			hidden, err := t.replica().Invalid(t.ctx())
+			t.must(err)
+			t.equal([]state.Invalid{}, hidden)
+		}},
+	}
+}
+
+// memoryLibraryCases are skillLibraryCases for memory items.
+func memoryLibraryCases() []testCase {
+	return []testCase{
 		{"an item is read by its id", func(t *run) {
 			library := t.replica().MemoryLibrary()
 			want := t.write(state.MemoryItem{Content: "x", Scope: project("p")})
@@ -76,17 +93,6 @@ func replicaCases() []testCase {
 				t.must(err)
 				t.equal(c.want, contents(list))
 			}
-		}},
-		{"nothing is in conflict and nothing invalid", func(t *run) {
-			t.upsert(state.Skill{Slug: "a"})
-			t.deleteSkill("a")
-			t.write(state.MemoryItem{})
-			conflicts, err := t.replica().Conflicts(t.ctx())
-			t.must(err)
-			t.equal([]state.Conflict{}, conflicts)
-			hidden, err := t.replica().Invalid(t.ctx())
-			t.must(err)
-			t.equal([]state.Invalid{}, hidden)
 		}},
 	}
 }

@@ -61,6 +61,11 @@ func skillCases() []testCase {
 			t.equal([]state.Skill{want}, t.listSkills(project("web")))
 			t.equal([]state.Skill{want}, t.search("", 0))
 		}},
+	}
+}
+
+func skillUpdateCases() []testCase {
+	return []testCase{
 		{"an update keeps id, creation and origin and counts the version", func(t *run) {
 			first := t.upsert(state.Skill{Slug: "deploy", Body: "one", Check: "c"})
 			second := t.upsert(state.Skill{
@@ -116,9 +121,8 @@ func skillCases() []testCase {
 	}
 }
 
-// skillNameCases hold how ids and slugs lead to skills. The home scope is
-// global.
-func skillNameCases() []testCase {
+// skillIDCases hold how ids lead to skills. The home scope is global.
+func skillIDCases() []testCase {
 	return []testCase{
 		{"a chosen id and the derived one both lead to the skill", func(t *run) {
 			want := t.upsert(state.Skill{Slug: "deploy", ID: "chosen"})
@@ -161,6 +165,12 @@ func skillNameCases() []testCase {
 			t.upsert(state.Skill{Slug: "evil", ID: "deploy", Scope: project("p")})
 			t.equal("deploy", t.skill("deploy").Slug)
 		}},
+	}
+}
+
+// slugCases hold how slugs lead to skills. The home scope is global.
+func slugCases() []testCase {
+	return []testCase{
 		{"a global slug comes before others", func(t *run) {
 			t.upsert(state.Skill{Slug: "deploy", Scope: project("p")})
 			t.upsert(state.Skill{Slug: "deploy", Scope: project("q")})

@@ -21,7 +21,8 @@ type testCase struct {
 
 // RunSuite holds a provider to the whole behaviour. newProvider returns an
 // empty one whose home scope is global and whose clock runs or stands still; it
-// is closed by the suite. Cases about calls beyond the published interfaces run
+// is closed by the suite. Cases run in parallel, so it is called concurrently.
+// Cases about calls beyond the published interfaces run
 // when it is a state.Replica.
 func RunSuite(t *testing.T, newProvider func(testing.TB) state.Provider) {
 	t.Helper()
@@ -31,22 +32,29 @@ func RunSuite(t *testing.T, newProvider func(testing.TB) state.Provider) {
 	}{
 		{"provider", providerCases()},
 		{"skills", skillCases()},
-		{"skill names", skillNameCases()},
+		{"skill updates", skillUpdateCases()},
+		{"skill ids", skillIDCases()},
+		{"skill slugs", slugCases()},
 		{"skill search", searchCases()},
 		{"memory", memoryCases()},
+		{"memory ids", memoryIDCases()},
 		{"recall", recallCases()},
-		{"compare-and-set", compareCases()},
+		{"compare-and-set of skills", compareCases(skillPutter())},
+		{"compare-and-set of memory", compareCases(memoryPutter())},
 		{"tombstones", tombstoneCases()},
 		{"envelope", envelopeCases()},
 		{"bad input", badInputCases()},
 		{"ownership", ownershipCases()},
 		{"concurrency", concurrencyCases()},
-		{"replica", replicaCases()},
+		{"concurrency, one wins", racingCases()},
+		{"skill library", skillLibraryCases()},
+		{"memory library", memoryLibraryCases()},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
 				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
 					provider := newProvider(t)
 					t.Cleanup(func() {
 						if err := provider.Close(); err != nil {

@@ -1,0 +1,145 @@
+package state_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/state"
+	"github.com/fleetsync/fleetd/state/clock"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// failingEngine fails its updates with fail, if set, after all was written to
+// the transaction.
+type failingEngine struct {
+	store.Engine
+	fail error
+}
+
+func (e *failingEngine) Update(fn func(store.Txn) error) error {
+	return e.Engine.Update(func(tx store.Txn) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return e.fail
+	})
+}
+
+// mutation is one call that writes, for a replica that holds skill "a" and
+// item "x" live, and skill "dead" and item "gone" as tombstones.
+type mutation struct {
+	name string
+	do   func(ctx context.Context, n *node) error
+}
+
+func mutations() []mutation {
+	upsert := func(slug string) func(context.Context, *node) error {
+		return func(ctx context.Context, n *node) error {
+			_, err := n.Skills().Upsert(ctx, state.Skill{Slug: slug, ID: slug + "-id", Body: "new"})
+			return err
+		}
+	}
+	write := func(id string) func(context.Context, *node) error {
+		return func(ctx context.Context, n *node) error {
+			_, err := n.Memory().Write(ctx, state.MemoryItem{ID: id, Content: "new"})
+			return err
+		}
+	}
+	return []mutation{
+		{"create a skill", upsert("b")},
+		{"update a skill", upsert("a")},
+		{"revive a skill", upsert("dead")},
+		{"delete a skill", func(ctx context.Context, n *node) error { return n.Skills().Delete(ctx, "a") }},
+		{"create an item", write("y")},
+		{"create an item of a minted id", write("")},
+		{"update an item", write("x")},
+		{"revive an item", write("gone")},
+		{"delete an item", func(ctx context.Context, n *node) error { return n.Memory().Delete(ctx, "x") }},
+	}
+}
+
+// prepare makes what mutation describes.
+func (n *node) prepare(t failer) {
+	t.Helper()
+	for _, slug := range []string{"a", "dead"} {
+		n.upsert(t, state.Skill{Slug: slug, Body: "old"})
+	}
+	for _, id := range []string{"x", "gone"} {
+		n.write(t, state.MemoryItem{ID: id, Content: "old"})
+	}
+	must(t, n.Skills().Delete(context.Background(), "dead"))
+	must(t, n.Memory().Delete(context.Background(), "gone"))
+}
+
+// events is the number of the newest event.
+func (n *node) events(t failer) uint64 {
+	t.Helper()
+	var head uint64
+	must(t, n.store.View(func(r *store.Reader) (err error) {
+		head, err = r.EventHead()
+		return err
+	}))
+	return head
+}
+
+func TestAFailingEngineLeavesNothing(t *testing.T) {
+	broken := errors.New("disk broken")
+	for _, m := range mutations() {
+		t.Run(m.name, func(t *testing.T) {
+			engine := &failingEngine{Engine: store.NewMemory()}
+			n := openNode(t, engine, clock.NewManual(startTime()), state.Config{InstanceID: "a"})
+			defer func() { must(t, n.Close()) }()
+			n.prepare(t)
+			answers, sums, events := n.answers(t), n.sums(), n.events(t)
+
+			engine.fail = broken
+			if err := m.do(t.Context(), n); !errors.Is(err, broken) {
+				t.Errorf("got %v, want %v", err, broken)
+			}
+			engine.fail = nil
+			same(t, answers, n.answers(t))
+			same(t, sums, n.sums())
+			same(t, events, n.events(t))
+
+			must(t, m.do(t.Context(), n))
+			same(t, events+1, n.events(t))
+		})
+	}
+}
+
+func TestAnEndedContextLeavesNothing(t *testing.T) {
+	for _, m := range mutations() {
+		t.Run(m.name, func(t *testing.T) {
+			n := newNode(t, "a", clock.NewManual(startTime()))
+			n.prepare(t)
+			answers, events := n.answers(t), n.events(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := m.do(ctx, n); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, want %v", err, context.Canceled)
+			}
+			same(t, answers, n.answers(t))
+			same(t, events, n.events(t))
+		})
+	}
+}
+
+func TestAClockThatWasAheadRefusesToWrite(t *testing.T) {
+	for _, m := range mutations() {
+		t.Run(m.name, func(t *testing.T) {
+			clk := clock.NewManual(startTime().Add(time.Hour))
+			n := newNode(t, "a", clk)
+			n.prepare(t)
+			answers, events := n.answers(t), n.events(t)
+			clk.Set(startTime())
+			if err := m.do(t.Context(), n); !errors.Is(err, hlc.ErrClockAhead) {
+				t.Errorf("got %v, want %v", err, hlc.ErrClockAhead)
+			}
+			same(t, answers, n.answers(t))
+			same(t, events, n.events(t))
+		})
+	}
+}
