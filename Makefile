@@ -3,9 +3,10 @@
 GO        ?= go
 FUZZTIME  ?= 10s
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-# Further flags for `make sim` and `make bench`, for example SIMFLAGS='-run TestEngine -v'.
+# Further flags for `make sim` and `make microbench`, for example SIMFLAGS='-run TestEngine -v'.
 SIMFLAGS   ?=
 BENCHFLAGS ?= -benchmem
+BENCH      ?=
 
 LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 
@@ -13,10 +14,10 @@ LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race fuzz sim bench lint fmt vet cross check
+.PHONY: help build test race fuzz sim bench microbench lint fmt vet cross check
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build every package, and the program into bin/
 	$(GO) build ./...
@@ -34,7 +35,10 @@ fuzz: ## fuzz every target for FUZZTIME (10s)
 sim: ## run the simulation over its seeds (SIMFLAGS)
 	$(GO) test -count=1 -timeout 60m $(SIMFLAGS) ./simulation/...
 
-bench: ## run every benchmark (BENCHFLAGS)
+bench: ## print what fleetd costs beside this machine's floor (BENCH names a part)
+	$(GO) -C bench run . $(BENCH)
+
+microbench: ## run every Go benchmark (BENCHFLAGS)
 	GO='$(GO)' tools/bench $(BENCHFLAGS)
 
 lint: ## lint and check the format
