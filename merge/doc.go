@@ -27,6 +27,11 @@
 //     (TestSupersede).
 //   - I5: decoding then encoding a record gives the same bytes, and every byte
 //     of the header is under the signature (TestVectors, FuzzDecode).
+//   - I6: a record has one form: but for fields of a newer build, no other bytes
+//     decode to the same fields (TestHeaderForm, TestRecordForm, FuzzDecode,
+//     FuzzCheckCanonical). FORMAT.md specifies it.
+//   - I7: a text is never taken for a key, and String tells all instances apart
+//     (TestTextIsNeverAKey, FuzzParseInstanceID).
 //
 // # Hazards
 //
@@ -34,5 +39,11 @@
 //     hide concurrent writes stamped up to its own stamp. With such bases the
 //     result may depend on the order of arrival; stores that exchange until
 //     quiet are still equal (TestForgedBases).
+//   - Two machines that share one identity cover each other's versions without
+//     knowing what those had covered. What was settled may then come back as a
+//     conflict; stores that exchange are equal again, and the head is the same
+//     (TestClonesMayHoldAConflictLonger).
+//   - A basis names at most [BasisMax] writers. Beyond that old entries are left
+//     out, which may show a conflict that is none (TestTrimOnlyShowsFalseConflicts).
 //   - An origin is a claim. Only the writer is proven by the signature.
 package merge

@@ -37,8 +37,9 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("Seal of the decoded fields: %v", err)
 		}
-		if len(again.Header()) > len(r.Header()) {
-			t.Errorf("the known fields take %d bytes, all fields %d", len(again.Header()), len(r.Header()))
+		// Less than what was received only when that has fields of a newer build.
+		if got, all := again.Header(), r.Header(); len(got) >= len(all) && !bytes.Equal(got, all) {
+			t.Errorf("the known fields have another form: %x, received %x", got, all)
 		}
 		back, err := merge.Decode(again.Encode())
 		if err != nil {
