@@ -1,0 +1,96 @@
+package simulation
+
+import (
+	"io"
+
+	"github.com/fleetsync/fleetd/fleet"
+	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// admission is fleet.Authority as an engine takes it.
+type admission struct{ *fleet.Authority }
+
+func (a admission) Check(r *merge.Record) error { return fleet.Check(r, a.Fleet()) }
+
+func (a admission) Judge(r *merge.Record) bool { return a.Authority.Judge(r).Admitted }
+
+func (a admission) Learn(r *merge.Record) bool {
+	changed, err := a.Authority.Learn(r)
+	return changed && err == nil
+}
+
+// signer is an identity as package state takes it.
+type signer struct {
+	fleet.Identity
+	fleet merge.FleetID
+}
+
+func (s signer) InstanceID() merge.InstanceID { return s.ID() }
+func (s signer) Fleet() merge.FleetID         { return s.fleet }
+
+// notary checks signatures, each once: the same bytes come by many ways.
+type notary struct {
+	verifier fleet.Verifier
+	verdicts map[verdictKey]bool
+}
+
+// verdictKey is all that a verdict depends on: the hash stands for what was
+// signed and by whom.
+type verdictKey struct {
+	hash      merge.Hash
+	algorithm merge.Algorithm
+	signature string
+}
+
+func newNotary(random io.Reader) *notary {
+	return &notary{verifier: fleet.NewVerifier(random), verdicts: map[verdictKey]bool{}}
+}
+
+func (n *notary) verify(recs []*merge.Record) []bool {
+	keys := make([]verdictKey, len(recs))
+	var fresh []*merge.Record
+	var freshKeys []verdictKey
+	for i, r := range recs {
+		keys[i] = verdictKey{r.Hash(), r.Algorithm, string(r.Signature)}
+		if _, known := n.verdicts[keys[i]]; !known {
+			fresh, freshKeys = append(fresh, r), append(freshKeys, keys[i])
+		}
+	}
+	if len(fresh) > 0 {
+		for i, ok := range n.verifier.Verify(fresh) {
+			n.verdicts[freshKeys[i]] = ok
+		}
+	}
+	verdicts := make([]bool, len(recs))
+	for i, k := range keys {
+		verdicts[i] = n.verdicts[k]
+	}
+	return verdicts
+}
+
+// charter is the fleet of a simulation: its root, and who was granted what.
+type charter struct {
+	root  fleet.Identity
+	fleet merge.FleetID
+}
+
+func newCharter(random io.Reader) (charter, error) {
+	root, err := fleet.NewIdentity(random)
+	return charter{root: root, fleet: fleet.FleetIDOf(root.Public())}, err
+}
+
+// grant makes an instance a member, or an admin when root issues it, from the
+// beginning of the simulation on, whenever it is stated.
+func (c charter) grant(issuer fleet.Signer, to merge.InstanceID, name string, stamp hlc.Timestamp) (merge.Record, error) {
+	g := fleet.Grant{
+		Member: to, Name: name, Role: fleet.RoleMember,
+		Issued: hlc.Timestamp{Wall: epoch().AddDate(0, 0, -1).UnixMilli()},
+	}
+	if issuer.ID() == c.root.ID() {
+		g.Role = fleet.RoleAdmin
+	} else {
+		g.Capabilities = []string{fleet.CapabilityAll}
+	}
+	return fleet.SealGrant(c.fleet, issuer, g, stamp)
+}

@@ -1,0 +1,268 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/state"
+	"github.com/fleetsync/fleetd/store"
+	fleetsync "github.com/fleetsync/fleetd/sync"
+)
+
+// read reads the disk of a replica, running or not, past its faults.
+func (r *Replica) read(fn func(s *store.Reader) error) error {
+	if r.process != nil {
+		pending := r.disk.unreadable
+		r.disk.unreadable = 0
+		defer func() { r.disk.unreadable = pending }()
+		return r.process.store.View(fn)
+	}
+	if r.started == 0 {
+		return nil
+	}
+	st, err := store.Open(r.disk.Clone(), store.Config{Now: r.Now, Rand: entropy(0, 0), Indexer: state.Indexer{}})
+	if err != nil {
+		return err
+	}
+	return st.View(fn)
+}
+
+// difference says in what the replicas differ, by roots and parked versions;
+// empty when in nothing.
+func (c *Cluster) difference() (string, error) {
+	first := rootsOf(c.replicas[0].Store())
+	for _, r := range c.replicas {
+		if roots := rootsOf(r.Store()); roots != first {
+			return fmt.Sprintf("replica 0 has %s, replica %d has %s", first, r.number, roots), nil
+		}
+	}
+	for _, r := range c.replicas {
+		parked := ""
+		err := r.read(func(s *store.Reader) error {
+			return s.Parked(func(p store.Parked) (more bool) {
+				parked = fmt.Sprintf("replica %d keeps parked (%s): %s", r.number, p.Reason, c.model.describe(p.Record.Hash()))
+				return false
+			})
+		})
+		if parked != "" || err != nil {
+			return parked, err
+		}
+	}
+	return "", nil
+}
+
+// rootsOf lists the shared sections of a store by name.
+func rootsOf(st *store.Store) string {
+	var lines []string
+	for _, s := range st.Sections() {
+		if fleetsync.DefaultShare(s.Section) && s.Count > 0 {
+			sum := s.Sum.Bytes()
+			lines = append(lines, fmt.Sprintf("%s %d %x", s.Section, s.Count, sum[:4]))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "; ")
+}
+
+// Check compares every replica with the model and with itself. It is for a
+// cluster that has converged. Errors: ErrFailed.
+func (c *Cluster) Check() error {
+	// What is on its way must not change anything any more.
+	before := rootsOf(c.replicas[0].Store())
+	c.RunFor(2 * c.plan.HeartbeatEvery)
+	if difference, err := c.difference(); difference != "" || err != nil {
+		c.fail("one fleet no longer: %s %v", difference, err)
+	}
+	if after := rootsOf(c.replicas[0].Store()); after != before {
+		c.fail("changed after convergence: %s, was %s", after, before)
+	}
+	if err := c.check(); err != nil {
+		c.fail("reading a store: %v", err)
+	}
+	return c.failure
+}
+
+func (c *Cluster) check() error {
+	holdings := make([]holding, len(c.replicas))
+	extant := map[merge.Hash]bool{}
+	for i, r := range c.replicas {
+		var err error
+		if holdings[i], err = r.holding(); err != nil {
+			return err
+		}
+		for hash := range holdings[i].wires {
+			extant[hash] = true
+		}
+	}
+	expected := c.model.expected(extant)
+	for i, r := range c.replicas {
+		c.compare(r, &holdings[i], expected)
+		c.checkStatus(r)
+	}
+	return c.compareReads()
+}
+
+// holding is everything that a replica holds.
+type holding struct {
+	keys      map[merge.Key][]store.Held
+	wires     map[merge.Hash][]byte
+	feed      map[merge.Section][]merge.Hash
+	conflicts map[merge.Key]int
+}
+
+func (r *Replica) holding() (holding, error) {
+	h := holding{
+		keys: map[merge.Key][]store.Held{}, wires: map[merge.Hash][]byte{},
+		feed: map[merge.Section][]merge.Hash{}, conflicts: map[merge.Key]int{},
+	}
+	sections := r.Store().Sections()
+	err := r.read(func(s *store.Reader) error {
+		for _, section := range sections {
+			err := s.Range(section.Section, "", func(k merge.Key, held []store.Held) bool {
+				h.keys[k] = held
+				return true
+			})
+			if err != nil {
+				return err
+			}
+			err = s.Feed(section.Section, 0, func(e store.FeedEntry) bool {
+				h.feed[section.Section] = append(h.feed[section.Section], e.Hash)
+				return true
+			})
+			if err != nil {
+				return err
+			}
+		}
+		for k, held := range h.keys {
+			for _, v := range held {
+				wire, err := s.Wire(k, v)
+				if err != nil {
+					return err
+				}
+				h.wires[v.Hash] = wire
+			}
+		}
+		return s.Conflicts(func(k merge.Key, held []store.Held) bool {
+			h.conflicts[k] = len(held)
+			return true
+		})
+	})
+	return h, err
+}
+
+// compare holds one replica to what the model expects: the same versions of
+// every shared key, so the same head and conflicts, byte for byte as they were
+// written; and nothing private of anybody else.
+func (c *Cluster) compare(r *Replica, h *holding, expected map[merge.Key][]merge.Version) {
+	for key, versions := range expected {
+		if fleetsync.DefaultShare(key.Section()) {
+			c.compareKey(r, key, versionsOf(h.keys[key]), versions)
+		}
+	}
+	for key, held := range h.keys {
+		if _, known := expected[key]; !known {
+			c.fail("replica %d holds %s, which nobody wrote", r.number, key)
+		}
+		for i, v := range held {
+			if v.Writer != r.ID() && !fleetsync.DefaultShare(key.Section()) {
+				c.fail("replica %d holds %s, which is private to replica %d", r.number, key, c.numberOf(v.Writer))
+			}
+			if w := c.model.versions[v.Hash]; w == nil || !slices.Equal(h.wires[v.Hash], w.record.Encode()) {
+				c.fail("replica %d holds other bytes than were written: %s", r.number, c.model.describe(v.Hash))
+			}
+			if i > 0 && h.conflicts[key] != len(held) {
+				c.fail("replica %d does not list the conflict of %s", r.number, key)
+			}
+		}
+	}
+	for section, feed := range h.feed {
+		slices.SortFunc(feed, func(a, b merge.Hash) int { return slices.Compare(a[:], b[:]) })
+		if len(slices.Compact(feed)) != len(feed) {
+			c.fail("replica %d has a version twice in its feed of %s", r.number, section)
+		}
+		if int64(len(feed)) != r.Store().State(section).Count {
+			c.fail("replica %d has %d entries in its feed of %s, and holds %d versions", r.number, len(feed), section, r.Store().State(section).Count)
+		}
+	}
+}
+
+func (c *Cluster) compareKey(r *Replica, key merge.Key, held, want []merge.Version) {
+	describe := func(versions []merge.Version) string {
+		var lines []string
+		for _, v := range versions {
+			lines = append(lines, c.model.describe(v.Hash))
+		}
+		return strings.Join(lines, "; ")
+	}
+	same := func(a, b merge.Version) bool { return a.Hash == b.Hash }
+	if c.model.cloned[key] && len(held) > 0 {
+		held, want = held[len(held)-1:], want[len(want)-1:]
+	}
+	if !slices.EqualFunc(held, want, same) {
+		c.fail("replica %d holds of %s [%s], owes [%s]", r.number, key, describe(held), describe(want))
+	}
+}
+
+// checkStatus holds what an engine says of its peers to the truth. With more
+// peers than partners, some have not been compared with since.
+func (c *Cluster) checkStatus(r *Replica) {
+	for _, p := range r.Engine().Peers() {
+		if len(r.Engine().Peers()) <= 4 && !p.InSync {
+			c.fail("replica %d says that it is not in sync with %d: %+v", r.number, c.numberOf(p.ID), p)
+		}
+	}
+}
+
+// compareReads holds what agents read to be the same on every replica.
+func (c *Cluster) compareReads() error {
+	var first reading
+	for i, r := range c.replicas {
+		reading, err := r.reading()
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = reading
+		}
+		if !reflect.DeepEqual(first, reading) {
+			c.fail("replica %d reads otherwise than replica 0:\n%s", r.number, cmp.Diff(first, reading))
+		}
+	}
+	return nil
+}
+
+// reading is all that agents see of the shared scopes.
+type reading struct {
+	Skills    [][]state.Skill
+	Memory    [][]state.MemoryItem
+	Conflicts []state.Conflict
+}
+
+func (r *Replica) reading() (reading, error) {
+	ctx := context.Background()
+	var seen reading
+	for _, scope := range scopes() {
+		skills, err := r.State().Skills().List(ctx, scope)
+		if err != nil {
+			return seen, err
+		}
+		items, err := r.State().MemoryLibrary().List(ctx, scope, "")
+		if err != nil {
+			return seen, err
+		}
+		seen.Skills, seen.Memory = append(seen.Skills, skills), append(seen.Memory, items)
+	}
+	conflicts, err := r.State().Conflicts(ctx)
+	for _, conflict := range conflicts {
+		if fleetsync.DefaultShare(conflict.Key.Section()) {
+			seen.Conflicts = append(seen.Conflicts, conflict)
+		}
+	}
+	return seen, err
+}

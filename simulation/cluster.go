@@ -1,0 +1,258 @@
+package simulation
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/merge"
+	fleetsync "github.com/fleetsync/fleetd/sync"
+)
+
+// Options change how a plan is run, not what it says.
+type Options struct {
+	// Trace receives what happens, one line each; nil for none.
+	Trace io.Writer
+	// Intercept decides on each message that an engine sends, before the network
+	// gets it: false drops it. It is for planting faults of the code.
+	Intercept func(from, to int, m fleetsync.Message) (deliver bool)
+}
+
+// Cluster is a fleet of replicas in virtual time. Its methods may be called
+// one after the other from one goroutine.
+type Cluster struct {
+	plan     Plan
+	options  Options
+	clock    *Clock
+	trace    *Trace
+	cover    *Coverage
+	dice     dice // of everything but the network
+	network  *Network
+	codec    codec
+	charter  charter
+	notary   *notary
+	model    *model
+	observer *observer
+	replicas []*Replica
+	numbers  map[merge.InstanceID]int
+	failure  error
+	healed   bool          // no fault is left
+	took     time.Duration // from the last fault to convergence
+}
+
+// codec frames messages as streams do.
+type codec struct{ *fleetsync.Codec }
+
+// DecodeFrame reads one whole frame with its length prefix.
+func (c codec) DecodeFrame(frame []byte) (fleetsync.Message, error) {
+	content, err := fleetsync.ReadFrame(bytes.NewReader(frame))
+	if err != nil {
+		return nil, err
+	}
+	return c.Decode(content)
+}
+
+// New returns a cluster whose replicas have started, but for those that join
+// later, and know their fleet as the plan says.
+func New(plan Plan, options Options) (*Cluster, error) {
+	c := &Cluster{
+		plan: plan, options: options, clock: NewClock(), cover: NewCoverage(),
+		dice: newDice(plan.Seed, streamWork), numbers: map[merge.InstanceID]int{},
+		notary: newNotary(entropy(plan.Seed, streamKeys+100)),
+	}
+	c.trace = newTrace(c.clock, options.Trace)
+	c.observer = newObserver(c.trace, c.cover)
+	c.model = newModel(c)
+	c.network = newNetwork(c.clock, newDice(plan.Seed, streamNetwork), c.trace, c.cover)
+	c.network.weather = plan.Weather
+	var err error
+	if c.codec.Codec, err = fleetsync.NewCodec(); err != nil {
+		return nil, err
+	}
+	keys := entropy(plan.Seed, streamKeys)
+	if c.charter, err = newCharter(keys); err != nil {
+		return nil, err
+	}
+	for i := range plan.Replicas {
+		if err := c.add(i, keys); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.found(); err != nil {
+		return nil, err
+	}
+	for _, r := range c.replicas {
+		if !slices.Contains(plan.Absent, r.number) {
+			r.launch()
+		}
+	}
+	c.dial()
+	return c, nil
+}
+
+func (c *Cluster) add(number int, keys io.Reader) error {
+	r := &Replica{cluster: c, number: number, name: fmt.Sprintf("r%d", number), skew: c.plan.Skews[number]}
+	var err error
+	if r.identity, err = newIdentity(keys); err != nil {
+		return err
+	}
+	r.disk = newDisk(newDice(c.plan.Seed, streamDisk+uint64(number)<<32), c.cover)
+	c.replicas = append(c.replicas, r)
+	c.numbers[r.ID()] = number
+	c.network.attach(r)
+	c.model.grow()
+	for other := range number {
+		c.network.pairs[number][other].wired = c.plan.Topology.wires(number, other, c.plan.Replicas)
+	}
+	return nil
+}
+
+// dial lets the replicas connect, again and again.
+func (c *Cluster) dial() {
+	eager := 0.5
+	if c.healed {
+		eager = 1
+	}
+	c.network.dial(eager)
+	c.clock.After(time.Second, c.dial)
+}
+
+// Replica returns one of the replicas.
+func (c *Cluster) Replica(number int) *Replica { return c.replicas[number] }
+
+// Replicas returns their number.
+func (c *Cluster) Replicas() int { return len(c.replicas) }
+
+// Clock returns the virtual time.
+func (c *Cluster) Clock() *Clock { return c.clock }
+
+// Coverage returns what happened so far.
+func (c *Cluster) Coverage() *Coverage { return c.cover }
+
+// TraceSum returns the hash of everything that happened so far.
+func (c *Cluster) TraceSum() string { return c.trace.Sum() }
+
+// Took returns how long the last Converge took, in virtual time.
+func (c *Cluster) Took() time.Duration { return c.took }
+
+// RunFor lets virtual time pass.
+func (c *Cluster) RunFor(d time.Duration) { c.clock.RunFor(d) }
+
+// Err returns the first thing that went wrong, nil when nothing did.
+func (c *Cluster) Err() error { return c.failure }
+
+// ErrFailed is wrapped by what Run and Check find wrong.
+var ErrFailed = errors.New("simulation: the fleet is wrong")
+
+// fail notes that something went wrong; the first counts.
+func (c *Cluster) fail(format string, args ...any) {
+	c.trace.note("!!!", format, args...)
+	if c.failure == nil {
+		c.failure = fmt.Errorf("%w: %s", ErrFailed, fmt.Sprintf(format, args...))
+	}
+}
+
+// numberOf returns the number of a replica, -1 for a stranger.
+func (c *Cluster) numberOf(id merge.InstanceID) int {
+	if n, ok := c.numbers[id]; ok {
+		return n
+	}
+	return -1
+}
+
+// Run carries out the plan, ends all faults, and checks that the fleet becomes
+// one again within the bound and holds what it owes. Errors: ErrFailed.
+func (c *Cluster) Run() error {
+	for i := range c.plan.Steps {
+		s := &c.plan.Steps[i]
+		c.RunFor(s.After)
+		if c.failure != nil {
+			return c.failure
+		}
+		c.trace.note("plan", "%s", s)
+		c.do(*s)
+	}
+	c.RunFor(c.plan.Rest)
+	if err := c.Heal(); err != nil {
+		return err
+	}
+	if err := c.Converge(); err != nil {
+		return err
+	}
+	return c.Check()
+}
+
+// Heal ends all faults: links are whole, disks and clocks are right, everybody
+// runs, and every replica is a member.
+func (c *Cluster) Heal() error {
+	c.trace.note("plan", "heal")
+	c.healed = true
+	c.network.heal(calm())
+	for _, r := range c.replicas {
+		r.disk.repair()
+		wrong := r.skew != 0
+		r.skew = 0
+		switch {
+		case r.process == nil:
+			r.launch()
+		case wrong:
+			// Whoever corrects a clock restarts the machine; a process that goes on
+			// would wait until time has caught up.
+			r.kill(0)
+			r.launch()
+		}
+		if r.process == nil {
+			c.fail("replica %d does not start on a sound disk", r.number)
+			return c.failure
+		}
+		r.process.slow = 0
+	}
+	c.restate()
+	if wait := c.model.horizon().Wall - hlc.DriftMax.Milliseconds() - c.clock.Now().UnixMilli(); wait > 0 {
+		c.trace.note("plan", "until the newest stamp is admissible")
+		c.RunFor(time.Duration(wait) * time.Millisecond)
+	}
+	return c.failure
+}
+
+// Bound returns how long the fleet may take to become one after the last
+// fault: what was on its way when the faults ended is given up after the
+// request timeout and a heartbeat, connections begin anew within seconds; then
+// three heartbeats for each hop.
+func (c *Cluster) Bound() time.Duration {
+	const redial = 5 * time.Second
+	hops := c.plan.Topology.Diameter(len(c.replicas))
+	if c.plan.Topology == Mesh && len(c.replicas) > 5 {
+		hops++ // not everybody is a partner of everybody
+	}
+	return redial + c.plan.RequestTimeout + c.plan.HeartbeatEvery + 3*time.Duration(hops)*c.plan.HeartbeatEvery
+}
+
+// Converge lets time pass until all replicas hold the same, and fails when
+// that takes longer than Bound. Errors: ErrFailed.
+func (c *Cluster) Converge() error {
+	const step = 500 * time.Millisecond
+	began := c.clock.Now()
+	deadline := began.Add(c.Bound())
+	for {
+		difference, err := c.difference()
+		switch {
+		case err != nil:
+			c.fail("reading a store: %v", err)
+		case difference == "" && c.failure == nil:
+			c.took = c.clock.Now().Sub(began)
+			c.trace.note("plan", "converged")
+			return nil
+		case c.failure == nil && !c.clock.Now().Before(deadline):
+			c.fail("not one fleet %s after the last fault: %s", c.Bound(), difference)
+		}
+		if c.failure != nil {
+			return c.failure
+		}
+		c.RunFor(step)
+	}
+}

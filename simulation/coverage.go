@@ -1,0 +1,147 @@
+package simulation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Fault names one kind of fault.
+type Fault string
+
+// The faults. A run of many seeds in which one of them never happened proves
+// less than it seems to: Coverage.Missing tells.
+const (
+	FaultLoss            Fault = "loss"             // a message vanished
+	FaultDuplicate       Fault = "duplicate"        // a message came twice
+	FaultReorder         Fault = "reorder"          // a message overtook another
+	FaultStray           Fault = "stray"            // a message came very late
+	FaultStraggler       Fault = "straggler"        // a message outlived its connection
+	FaultUnsent          Fault = "unsent"           // a message to a peer that was gone
+	FaultCut             Fault = "cut"              // a message vanished in a partition
+	FaultPartition       Fault = "partition"        // two groups apart
+	FaultAsymmetric      Fault = "asymmetric"       // one direction dead
+	FaultDisconnect      Fault = "disconnect"       // one connection ended
+	FaultUnseenReconnect Fault = "unseen reconnect" // a peer restarted unnoticed
+	FaultCrash           Fault = "crash"            // a process died between two writes
+	FaultCrashWriting    Fault = "crash writing"    // a process died in a write
+	FaultAbsence         Fault = "absence"          // away for days
+	FaultJoin            Fault = "join"             // an empty replica joined late
+	FaultRollback        Fault = "rollback"         // a disk came back from a backup
+	FaultLateGrant       Fault = "late grant"       // a writer nobody knows yet
+	FaultSkew            Fault = "skew"             // a clock off by seconds
+	FaultDrift           Fault = "drift"            // a clock off by more than DriftMax
+	FaultSlowDisk        Fault = "slow disk"        // batches wait
+	FaultDiskRefused     Fault = "disk refused"     // an update failed and is not there
+	FaultDiskDoubt       Fault = "disk doubt"       // an update failed and is there
+	FaultDiskRead        Fault = "disk read"        // a snapshot failed
+	FaultTwin            Fault = "twin"             // two writes under one stamp, of a cloned machine
+)
+
+// Marker names something that must happen now and then for a run to mean
+// anything.
+type Marker string
+
+// The markers.
+const (
+	SometimesFeed           Marker = "feed pull"
+	SometimesPage           Marker = "page transfer"
+	SometimesPageResumed    Marker = "page transfer resumed"
+	SometimesCursorInvalid  Marker = "cursor invalid"
+	SometimesForcedListing  Marker = "forced listing"
+	SometimesGossip         Marker = "gossip applied"
+	SometimesAnnounced      Marker = "gossip announced"
+	SometimesParked         Marker = "parked"
+	SometimesParkedFuture   Marker = "parked for the future"
+	SometimesReleased       Marker = "released"
+	SometimesConflict       Marker = "conflict"
+	SometimesDelete         Marker = "delete"
+	SometimesRevival        Marker = "revival"
+	SometimesTimeout        Marker = "timeout"
+	SometimesFastForward    Marker = "cursor fast-forward"
+	SometimesUnacknowledged Marker = "unacknowledged write kept"
+)
+
+// Coverage counts what happened. It belongs to one goroutine.
+type Coverage struct {
+	Faults  map[Fault]int
+	Markers map[Marker]int
+}
+
+// NewCoverage returns empty counts.
+func NewCoverage() *Coverage {
+	return &Coverage{Faults: map[Fault]int{}, Markers: map[Marker]int{}}
+}
+
+func (c *Coverage) fault(f Fault)      { c.Faults[f]++ }
+func (c *Coverage) sometimes(m Marker) { c.Markers[m]++ }
+
+// Add adds the counts of another run.
+func (c *Coverage) Add(o *Coverage) {
+	for f, n := range o.Faults {
+		c.Faults[f] += n
+	}
+	for m, n := range o.Markers {
+		c.Markers[m] += n
+	}
+}
+
+// Total returns the number of faults.
+func (c *Coverage) Total() int {
+	total := 0
+	for _, n := range c.Faults {
+		total += n
+	}
+	return total
+}
+
+// Missing returns the faults and markers of a list that never happened.
+func (c *Coverage) Missing(faults []Fault, markers []Marker) []string {
+	var missing []string
+	for _, f := range faults {
+		if c.Faults[f] == 0 {
+			missing = append(missing, "fault "+string(f))
+		}
+	}
+	for _, m := range markers {
+		if c.Markers[m] == 0 {
+			missing = append(missing, "marker "+string(m))
+		}
+	}
+	return missing
+}
+
+// String lists the counts by name.
+func (c *Coverage) String() string {
+	var parts []string
+	for _, f := range slices.Sorted(maps.Keys(c.Faults)) {
+		parts = append(parts, fmt.Sprintf("%s %d", f, c.Faults[f]))
+	}
+	faults := strings.Join(parts, ", ")
+	parts = parts[:0]
+	for _, m := range slices.Sorted(maps.Keys(c.Markers)) {
+		parts = append(parts, fmt.Sprintf("%s %d", m, c.Markers[m]))
+	}
+	return "faults: " + faults + "\nmarkers: " + strings.Join(parts, ", ")
+}
+
+// AllFaults returns every kind of fault that NewPlan can draw.
+func AllFaults() []Fault {
+	return []Fault{
+		FaultLoss, FaultDuplicate, FaultReorder, FaultStray, FaultStraggler, FaultUnsent, FaultCut,
+		FaultPartition, FaultAsymmetric, FaultDisconnect, FaultUnseenReconnect, FaultCrash, FaultCrashWriting,
+		FaultAbsence, FaultJoin, FaultRollback, FaultLateGrant, FaultSkew, FaultDrift,
+		FaultSlowDisk, FaultDiskRefused, FaultDiskDoubt, FaultDiskRead, FaultTwin,
+	}
+}
+
+// AllMarkers returns every marker.
+func AllMarkers() []Marker {
+	return []Marker{
+		SometimesFeed, SometimesPage, SometimesPageResumed, SometimesCursorInvalid, SometimesForcedListing,
+		SometimesGossip, SometimesAnnounced, SometimesParked, SometimesParkedFuture, SometimesReleased,
+		SometimesConflict, SometimesDelete, SometimesRevival, SometimesTimeout, SometimesFastForward,
+		SometimesUnacknowledged,
+	}
+}

@@ -1,0 +1,208 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fleetsync/fleetd/hlc"
+)
+
+// planner draws a plan from a seed.
+type planner struct {
+	dice
+	plan   Plan
+	length time.Duration
+	events []timed
+	keys   int
+}
+
+// NewPlan returns the plan of a seed.
+func NewPlan(seed uint64) Plan {
+	d := newDice(seed, streamPlan)
+	p := planner{dice: d, plan: Plan{Seed: seed}}
+	p.fleet()
+	p.plan.Weather = p.weather()
+	p.length = p.duration(20*time.Second, 100*time.Second)
+	p.keys = p.between(2, 10)
+	p.work()
+	p.networkFaults()
+	p.processFaults()
+	p.diskFaults()
+	p.clockFaults()
+	p.members()
+	p.absences()
+	p.plan.Steps = arrange(p.events)
+	p.plan.Rest = p.duration(0, 20*time.Second)
+	return p.plan
+}
+
+func (p *planner) add(at time.Duration, s Step) { p.events = append(p.events, timed{at, s}) }
+
+// at draws a time within the run.
+func (p *planner) at() time.Duration { return p.duration(0, p.length) }
+
+func (p *planner) replica() int { return p.IntN(p.plan.Replicas) }
+
+// two draws two replicas.
+func (p *planner) two() (a, b int) {
+	a = p.replica()
+	b = (a + 1 + p.IntN(p.plan.Replicas-1)) % p.plan.Replicas
+	return a, b
+}
+
+func (p *planner) fleet() {
+	p.plan.Replicas = p.between(3, 7)
+	if p.chance(0.5) {
+		p.plan.Replicas = p.between(3, 4)
+	}
+	p.plan.Topology = Mesh
+	if p.chance(0.3) {
+		p.plan.Topology = pick(p.dice, Ring, Line, Star)
+	}
+	p.plan.Gossip = p.chance(0.7)
+	p.plan.HeartbeatEvery = pick(p.dice, 2*time.Second, 5*time.Second, 10*time.Second, 10*time.Second)
+	p.plan.RequestTimeout = pick(p.dice, 2*time.Second, 10*time.Second)
+	p.plan.TickEvery = pick(p.dice, 200*time.Millisecond, 500*time.Millisecond)
+	p.plan.Skews = make([]time.Duration, p.plan.Replicas)
+	p.plan.Grants = make([]GrantMode, p.plan.Replicas)
+}
+
+func (p *planner) weather() Weather {
+	w := Weather{LatencyMin: time.Millisecond, LatencyMax: p.duration(5*time.Millisecond, 300*time.Millisecond), Ordered: p.chance(0.5)}
+	if p.chance(0.6) {
+		w.Loss = 0.25 * p.Float64() * p.Float64()
+	}
+	w.GossipLoss = pick(p.dice, 0, 0.1, 0.5, 0.9)
+	if p.chance(0.5) {
+		w.Duplicate = 0.1 * p.Float64()
+	}
+	if p.chance(0.5) {
+		w.Stray, w.StrayMax = 0.1*p.Float64(), p.duration(time.Second, 40*time.Second)
+	}
+	if p.chance(0.5) {
+		w.Straggle = 0.3
+	}
+	return w
+}
+
+// work draws what agents do.
+func (p *planner) work() {
+	for range p.between(10, 70) {
+		s := Step{Act: ActWrite, Replica: p.replica(), Count: p.IntN(p.keys)}
+		switch n := p.IntN(100); {
+		case n < 20:
+			s.Act = ActDelete
+		case n < 24:
+			s.Act, s.Count = ActBurst, p.between(2, 12)
+		case n < 26:
+			s.Act = ActPrivate
+		case n < 30:
+			s.Act = ActForeign
+		case n < 38:
+			s.Act = ActSettle
+		}
+		p.add(p.at(), s)
+	}
+	if p.chance(0.25) {
+		p.add(p.at(), Step{Act: ActBurst, Replica: p.replica(), Count: p.between(70, 150)})
+	}
+	if p.chance(0.06) {
+		p.add(p.at(), Step{Act: ActLarge, Replica: p.replica(), Count: p.between(1, 3)})
+	}
+	if p.chance(0.04) {
+		p.add(p.duration(0, p.length/2), Step{Act: ActLarge, Replica: p.replica(), Count: p.between(66, 90)})
+	}
+	if p.chance(0.15) {
+		a, b := p.two()
+		p.add(p.at(), Step{Act: ActTwin, Replica: a, Peer: b, Count: p.IntN(p.keys)})
+	}
+}
+
+func (p *planner) networkFaults() {
+	for range p.IntN(4) {
+		group := uint64(1 + p.IntN(1<<p.plan.Replicas-2))
+		p.add(p.at(), Step{Act: ActPartition, Group: group, For: p.duration(time.Second, p.length/2)})
+	}
+	for range p.IntN(3) {
+		a, b := p.two()
+		p.add(p.at(), Step{Act: ActAsymmetric, Replica: a, Peer: b, For: p.duration(time.Second, p.length/2)})
+	}
+	for range p.IntN(6) {
+		a, b := p.two()
+		p.add(p.at(), Step{Act: ActDisconnect, Replica: a, Peer: b, For: p.duration(0, 20*time.Second)})
+	}
+}
+
+func (p *planner) processFaults() {
+	for range p.IntN(5) {
+		p.add(p.at(), Step{Act: ActCrash, Replica: p.replica(), For: pick(p.dice, 50*time.Millisecond, p.duration(0, 20*time.Second))})
+	}
+	for range p.IntN(3) {
+		p.add(p.at(), Step{Act: ActCrashWrite, Replica: p.replica(), Count: p.IntN(2), For: p.duration(0, 5*time.Second)})
+	}
+}
+
+func (p *planner) diskFaults() {
+	if p.chance(0.3) {
+		p.add(p.at(), Step{Act: ActSlow, Replica: p.replica(), For: p.duration(100*time.Millisecond, 3*time.Second)})
+	}
+	for _, act := range []Act{ActRefuse, ActDoubt, ActUnreadable} {
+		if p.chance(0.3) {
+			p.add(p.at(), Step{Act: act, Replica: p.replica(), Count: p.between(1, 3)})
+		}
+	}
+	if p.chance(0.2) {
+		r, at := p.replica(), p.at()
+		p.add(at, Step{Act: ActBackup, Replica: r})
+		p.add(at+p.duration(0, p.length), Step{Act: ActRollback, Replica: r, For: p.duration(0, 10*time.Second)})
+	}
+}
+
+func (p *planner) clockFaults() {
+	if p.chance(0.7) {
+		for i := range p.plan.Skews {
+			p.plan.Skews[i] = p.duration(-5*time.Second, 5*time.Second)
+		}
+	}
+	for range p.IntN(3) {
+		p.add(p.at(), Step{Act: ActSkew, Replica: p.replica(), For: p.duration(-10*time.Second, 10*time.Second)})
+	}
+	if p.chance(0.12) {
+		ahead := hlc.DriftMax + p.duration(5*time.Second, 4*time.Minute)
+		p.add(p.at(), Step{Act: ActSkew, Replica: p.replica(), For: ahead})
+	}
+}
+
+// members draws how the fleet learns of its members. The first replica is the
+// admin.
+func (p *planner) members() {
+	for i := 1; i < p.plan.Replicas; i++ {
+		switch n := p.IntN(100); {
+		case n < 12:
+			p.plan.Grants[i] = GrantOwn
+		case n < 24:
+			p.plan.Grants[i] = GrantLate
+			p.add(p.at(), Step{Act: ActGrant, Replica: i})
+		}
+	}
+	if p.chance(0.3) {
+		late := 1 + p.IntN(p.plan.Replicas-1)
+		p.plan.Absent = append(p.plan.Absent, late)
+		p.add(p.at(), Step{Act: ActJoin, Replica: late})
+	}
+}
+
+// absences draws who is away for days.
+func (p *planner) absences() {
+	if !p.chance(0.2) {
+		return
+	}
+	r, at := p.replica(), p.at()
+	if slices.Contains(p.plan.Absent, r) {
+		return
+	}
+	back := at + p.duration(0, p.length/2)
+	p.add(at, Step{Act: ActAbsence, Replica: r})
+	p.add(at+(back-at)/2, Step{Act: ActJump, For: p.duration(time.Hour, 40*24*time.Hour)})
+	p.add(back, Step{Act: ActReturn, Replica: r})
+}

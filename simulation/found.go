@@ -1,0 +1,126 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/fleetsync/fleetd/fleet"
+	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+func newIdentity(keys io.Reader) (fleet.Identity, error) { return fleet.NewIdentity(keys) }
+
+// found states the fleet's first grants and puts them on the disks, as joining
+// does: each replica has those that prove its own membership, and the first,
+// the admin, has all but the late ones.
+func (c *Cluster) found() error {
+	stamp := hlc.Timestamp{Wall: epoch().Add(-time.Minute).UnixMilli()}
+	admin := c.replicas[0]
+	root, err := c.charter.grant(c.charter.root, admin.ID(), admin.name, stamp)
+	if err != nil {
+		return err
+	}
+	known := []merge.Record{root}
+	own := make([][]merge.Record, len(c.replicas))
+	for i, r := range c.replicas[1:] {
+		stamp.Counter = uint16(i + 1)
+		grant, err := c.charter.grant(admin.identity, r.ID(), r.name, stamp)
+		if err != nil {
+			return err
+		}
+		switch c.plan.Grants[r.number] {
+		case GrantKnown:
+			known = append(known, grant)
+		case GrantOwn:
+			own[r.number] = append(own[r.number], grant)
+			c.cover.fault(FaultLateGrant)
+		case GrantLate:
+			c.cover.fault(FaultLateGrant)
+		}
+	}
+	for _, r := range c.replicas {
+		records := append(append([]merge.Record{}, known...), own[r.number]...)
+		if err := r.install(records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// install puts records on the disk of a replica that does not run.
+func (r *Replica) install(records []merge.Record) error {
+	st, err := store.Open(r.disk, store.Config{Now: r.Now, Rand: entropy(r.cluster.plan.Seed, streamReplica+uint64(r.number)<<32)})
+	if err != nil {
+		return err
+	}
+	for i := range records {
+		r.cluster.model.add(&records[i]).acknowledged = true
+	}
+	if _, err := st.Merge(context.Background(), store.Batch{Path: store.PathRestore, Records: records}); err != nil {
+		return err
+	}
+	r.disk = r.disk.restart()
+	return nil
+}
+
+// launch starts a replica, again and again while its disk fails.
+func (r *Replica) launch() {
+	if r.process != nil {
+		return
+	}
+	err := r.start()
+	switch {
+	case err == nil:
+	case errors.Is(err, errDisk):
+		r.note("does not start: %v", err)
+		r.disk = r.disk.restart()
+		r.cluster.clock.After(time.Second, r.launch)
+	default:
+		r.cluster.fail("%v", err)
+	}
+}
+
+// state states the grant of a replica at the admin.
+func (c *Cluster) state(r *Replica) error {
+	admin := c.replicas[0]
+	if admin.process == nil || admin.mute() {
+		return nil
+	}
+	err := admin.Store().Write(context.Background(), "grant "+r.name, func(*store.Reader) ([]merge.Record, error) {
+		stamp, err := admin.Store().Clock().Now()
+		if err != nil {
+			return nil, err
+		}
+		rec, err := c.charter.grant(admin.identity, r.ID(), r.name, stamp)
+		if err != nil {
+			return nil, err
+		}
+		return []merge.Record{rec}, admin.attempt(&rec)
+	})
+	if err != nil && !tolerable(err) {
+		return fmt.Errorf("grant of replica %d: %w", r.number, err)
+	}
+	return nil
+}
+
+// restate makes everybody a member whom the admin does not know as one: a
+// grant that is still to come, or that only a lost disk had.
+func (c *Cluster) restate() {
+	admin := c.replicas[0]
+	for admin.mute() {
+		c.RunFor(time.Second)
+	}
+	for _, r := range c.replicas[1:] {
+		if _, known := admin.process.authority.Member(r.ID()); known {
+			continue
+		}
+		if err := c.state(r); err != nil {
+			c.fail("%v", err)
+		}
+	}
+}

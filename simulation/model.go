@@ -1,0 +1,212 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// model knows every version that was ever made and which of them the fleet
+// owes to somebody. It is told of writes by those who make them, never by what
+// replication does, and knows no more of the merge than merge.Resolve.
+type model struct {
+	cluster  *Cluster
+	versions map[merge.Hash]*written
+	order    []*written // as they were made
+	newest   map[merge.InstanceID]issued
+	reached  []hlc.Timestamp // by replica: the newest stamp that its disk holds
+	// cloned are the keys that two machines wrote under one identity. Covering
+	// is not transitive there, so what is held besides the head may depend on
+	// the order of arrival; replicas agree all the same.
+	cloned map[merge.Key]bool
+}
+
+// issued is the newest stamp of an instance.
+type issued struct {
+	stamp   hlc.Timestamp
+	process uint64 // that issued it
+	durable bool
+}
+
+// written is one version that a caller made.
+type written struct {
+	record merge.Record
+	// acknowledged says that its writer was told that it is durable, and that no
+	// disk with its only copy was lost since. A version that is not may exist or
+	// not, but only as it is.
+	acknowledged bool
+}
+
+func newModel(c *Cluster) *model {
+	return &model{cluster: c, versions: map[merge.Hash]*written{}, newest: map[merge.InstanceID]issued{}, cloned: map[merge.Key]bool{}}
+}
+
+func (m *model) grow() { m.reached = append(m.reached, hlc.Timestamp{}) }
+
+// attempted notes a version before its commit. Stamps of one instance rise
+// strictly, across restarts too, and follow all that its store has committed.
+// A stamp that no disk and no network has seen may be issued again after a
+// restart.
+func (m *model) attempted(r *Replica, rec *merge.Record) {
+	stamp := rec.Envelope.UpdatedHLC
+	if last := m.newest[r.ID()]; !stamp.After(last.stamp) && (last.durable || last.process == r.started) {
+		m.cluster.fail("replica %d stamps %s with %s after it had issued %s", r.number, rec.Key, stamp, last.stamp)
+	}
+	if seen := m.reached[r.number]; !stamp.After(seen) {
+		m.cluster.fail("replica %d stamps %s with %s after it had committed %s", r.number, rec.Key, stamp, seen)
+	}
+	m.newest[r.ID()] = issued{stamp: stamp, process: r.started}
+	m.add(rec)
+}
+
+// add notes a version that exists from now on, acknowledged or not.
+func (m *model) add(rec *merge.Record) *written {
+	w := m.versions[rec.Hash()]
+	if w == nil {
+		w = &written{record: *rec}
+		m.versions[rec.Hash()] = w
+		m.order = append(m.order, w)
+	}
+	return w
+}
+
+// committed checks what a store has taken in, and notes what it owes.
+func (m *model) committed(r *Replica, c *store.Commit) {
+	for i := range c.Records {
+		rec := &c.Records[i]
+		stamp := rec.Envelope.UpdatedHLC
+		if stamp.After(m.reached[r.number]) {
+			m.reached[r.number] = stamp
+		}
+		w := m.versions[rec.Hash()]
+		switch {
+		case w == nil:
+			m.cluster.fail("replica %d holds a version of %s that nobody wrote", r.number, rec.Key)
+		case c.Path == store.PathLocal:
+			w.acknowledged = true
+			m.newest[r.ID()] = issued{stamp: stamp, process: r.started, durable: true}
+			m.observe(r, rec)
+		case r.process != nil && !r.process.authority.Judge(rec):
+			m.cluster.fail("replica %d merged %s of replica %d, which nothing admits", r.number, rec.Key, m.cluster.numberOf(rec.Envelope.LastWriterID))
+		case stamp.Wall > r.Now().Add(hlc.DriftMax).UnixMilli():
+			m.cluster.fail("replica %d merged %s stamped %s, far ahead of its time", r.number, rec.Key, stamp)
+		}
+	}
+}
+
+// observe notes what kind of write was acknowledged.
+func (m *model) observe(r *Replica, rec *merge.Record) {
+	r.note("writes %s %s%s", rec.Key, rec.Envelope.UpdatedHLC, deletedMark(rec))
+	if rec.Envelope.Deleted {
+		m.cluster.cover.sometimes(SometimesDelete)
+		return
+	}
+	for _, e := range rec.Basis {
+		for _, w := range m.order {
+			if v := &w.record; v.Key == rec.Key && v.Envelope.LastWriterID == e.Writer && v.Envelope.UpdatedHLC == e.Stamp && v.Envelope.Deleted {
+				m.cluster.cover.sometimes(SometimesRevival)
+				return
+			}
+		}
+	}
+}
+
+func deletedMark(rec *merge.Record) string {
+	if rec.Envelope.Deleted {
+		return " deleted"
+	}
+	return ""
+}
+
+// lost is called when a disk was replaced by an older copy of itself: what was
+// on no other disk is owed to nobody any more.
+func (m *model) lost() error {
+	for _, w := range m.order {
+		if !w.acknowledged {
+			continue
+		}
+		kept, err := m.kept(&w.record)
+		if err != nil {
+			return err
+		}
+		w.acknowledged = kept
+	}
+	return nil
+}
+
+// kept reports whether some disk holds a version, or one that covers it, or
+// keeps it parked.
+func (m *model) kept(rec *merge.Record) (bool, error) {
+	v := rec.Version()
+	for _, r := range m.cluster.replicas {
+		found := false
+		err := r.read(func(s *store.Reader) error {
+			held, err := s.Held(rec.Key)
+			if err != nil {
+				return err
+			}
+			found = slices.ContainsFunc(held, func(h store.Held) bool {
+				return h.Hash == v.Hash || merge.Covers(h.Version, v)
+			})
+			if !found {
+				found, err = s.IsParked(rec.Key, v.Hash)
+			}
+			return err
+		})
+		if found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// expected returns what every replica must hold of the shared sections: what
+// plain merging makes of all acknowledged versions and of those others that
+// some replica holds.
+func (m *model) expected(extant map[merge.Hash]bool) map[merge.Key][]merge.Version {
+	all := map[merge.Key][]merge.Version{}
+	for _, w := range m.order {
+		if !w.acknowledged && !extant[w.record.Hash()] {
+			continue
+		}
+		if !w.acknowledged {
+			m.cluster.cover.sometimes(SometimesUnacknowledged)
+		}
+		all[w.record.Key] = append(all[w.record.Key], w.record.Version())
+	}
+	for key, versions := range all {
+		all[key] = merge.Resolve(versions)
+		if len(all[key]) > 1 {
+			m.cluster.cover.sometimes(SometimesConflict)
+		}
+	}
+	return all
+}
+
+// horizon returns the newest stamp of all versions.
+func (m *model) horizon() hlc.Timestamp {
+	var newest hlc.Timestamp
+	for _, w := range m.order {
+		if stamp := w.record.Envelope.UpdatedHLC; stamp.After(newest) {
+			newest = stamp
+		}
+	}
+	return newest
+}
+
+// describe names a version for messages.
+func (m *model) describe(h merge.Hash) string {
+	w := m.versions[h]
+	if w == nil {
+		return fmt.Sprintf("%x, which nobody wrote", h[:4])
+	}
+	env := w.record.Envelope
+	ack := "acknowledged"
+	if !w.acknowledged {
+		ack = "not acknowledged"
+	}
+	return fmt.Sprintf("%s %s of replica %d%s (%s, %x)", w.record.Key, env.UpdatedHLC, m.cluster.numberOf(env.LastWriterID), deletedMark(&w.record), ack, h[:4])
+}

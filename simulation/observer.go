@@ -1,0 +1,141 @@
+package simulation
+
+import (
+	"fmt"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+	fleetsync "github.com/fleetsync/fleetd/sync"
+)
+
+// observer watches what engines say and want done, for the trace and the
+// coverage. It decides nothing.
+type observer struct {
+	trace *Trace
+	cover *Coverage
+	// timeouts and invalid are the newest counters seen of each process.
+	timeouts map[*process]uint64
+}
+
+func newObserver(t *Trace, c *Coverage) *observer {
+	return &observer{trace: t, cover: c, timeouts: map[*process]uint64{}}
+}
+
+func (o *observer) sent(r *Replica, to int, m fleetsync.Message, size int) {
+	r.note("> %d %s (%d bytes)", to, describe(m), size)
+	if n := r.process.engine.Counters().Timeouts; n > o.timeouts[r.process] {
+		o.cover.Markers[SometimesTimeout] += int(n - o.timeouts[r.process])
+		o.timeouts[r.process] = n
+	}
+}
+
+func (o *observer) received(r *Replica, from int, m fleetsync.Message) {
+	r.note("< %d %s", from, describe(m))
+	switch m := m.(type) {
+	case *fleetsync.CursorInvalid:
+		o.cover.sometimes(SometimesCursorInvalid)
+	case *fleetsync.PageReq:
+		if len(m.After) > 0 {
+			o.cover.sometimes(SometimesPageResumed)
+		}
+	}
+}
+
+// applied notes what the store made of a batch.
+func (o *observer) applied(r *Replica, b *fleetsync.ApplyBatch, res store.Result, err error) {
+	switch {
+	case err != nil:
+		r.note("apply %d fails: %v", b.ID, err)
+		return
+	case b.Reconsider:
+		r.note("reconsider %d: released %d, covered %d, still parked %d", b.ID, res.Applied, res.Covered, res.Parked)
+		o.cover.Markers[SometimesReleased] += res.Applied + res.Covered
+		return
+	}
+	r.note("apply %d by %s: %d records, %d to park; applied %d, covered %d, known %d, parked %d, refused %d%s",
+		b.ID, b.Batch.Path, len(b.Batch.Records), len(b.Batch.Park),
+		res.Applied, res.Covered, res.Known, res.Parked, res.Refused, moves(&b.Batch))
+	o.cover.Markers[SometimesParked] += res.Parked
+	o.cover.Markers[SometimesParkedFuture] += max(res.Parked-len(b.Batch.Park), 0)
+	o.countPath(&b.Batch, res)
+}
+
+func (o *observer) countPath(b *store.Batch, res store.Result) {
+	empty := len(b.Records)+len(b.Park) == 0
+	switch {
+	case b.Path == store.PathGossip && res.Applied > 0:
+		o.cover.sometimes(SometimesGossip)
+	case b.Path == store.PathFeed && empty:
+		o.cover.sometimes(SometimesFastForward)
+	case b.Path == store.PathFeed:
+		o.cover.sometimes(SometimesFeed)
+	case b.Path == store.PathReconcile && b.Resume != nil:
+		o.cover.sometimes(SometimesPage)
+	case b.Path == store.PathReconcile && b.Cursor == nil:
+		o.cover.sometimes(SometimesForcedListing)
+	}
+}
+
+func moves(b *store.Batch) string {
+	text := ""
+	if b.Cursor != nil {
+		text = ", cursor " + b.Cursor.Section.String()
+	}
+	if b.Resume != nil {
+		text += ", resume " + b.Resume.Section.String()
+	}
+	return text
+}
+
+// describe is one message in a line of the trace.
+func describe(m fleetsync.Message) string {
+	switch m := m.(type) {
+	case *fleetsync.Hello:
+		return fmt.Sprintf("hello of %x with %s", m.Incarnation, describeHeads(&m.Heads))
+	case *fleetsync.HelloAck:
+		return fmt.Sprintf("hello back of %x with %s", m.Incarnation, describeHeads(&m.Heads))
+	case *fleetsync.Heartbeat:
+		if len(m.Echo) > 0 {
+			return "heartbeat back, differing " + describeHeads(&m.Heads)
+		}
+		return "heartbeat " + describeHeads(&m.Heads)
+	case *fleetsync.Changes:
+		return fmt.Sprintf("changes %d of %s after %d inline %t", m.ID, sectionName(m.Section), m.After, m.Inline)
+	case *fleetsync.ChangesPage:
+		return fmt.Sprintf("changes page %d: %d entries, %d records, next %d, done %t", m.ID, len(m.Entries), len(m.Records), m.Next, m.Done)
+	case *fleetsync.CursorInvalid:
+		return fmt.Sprintf("cursor invalid %d: %s", m.ID, m.Reason)
+	case *fleetsync.Get:
+		return fmt.Sprintf("get %d: %d refs of %s", m.ID, len(m.Refs), sectionName(m.Section))
+	case *fleetsync.Records:
+		return fmt.Sprintf("records %d: %d answered, %d records", m.ID, m.Answered, len(m.Records))
+	case *fleetsync.PageReq:
+		return fmt.Sprintf("page request %d of %s after %q", m.ID, sectionName(m.Section), m.After)
+	case *fleetsync.Page:
+		return fmt.Sprintf("page %d: %d records, head %d, done %t", m.ID, len(m.Records), m.Head, m.Done)
+	case *fleetsync.Busy:
+		return fmt.Sprintf("busy %d", m.ID)
+	case *fleetsync.Error:
+		return fmt.Sprintf("error %d: code %d %s", m.ID, m.Code, m.Text)
+	}
+	return fmt.Sprintf("message %d", m.Type())
+}
+
+func describeHeads(h *fleetsync.Heads) string {
+	text := "["
+	for i, s := range h.Sections {
+		if i > 0 {
+			text += "; "
+		}
+		text += fmt.Sprintf("%s: %d to %d", sectionName(s.Section), s.Count, s.Head)
+	}
+	return text + "]"
+}
+
+func sectionName(id string) string {
+	s, err := merge.ParseSectionID(id)
+	if err != nil {
+		return id
+	}
+	return s.String()
+}

@@ -1,0 +1,186 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Plan is everything that will happen to a cluster: a value that follows from
+// a seed, can be changed by hand, and gives the same run again each time.
+type Plan struct {
+	Seed uint64
+	// Replicas is their number, 2 to 64.
+	Replicas int
+	// Topology says which of them can connect.
+	Topology Topology
+	// Gossip switches live replication on.
+	Gossip bool
+	// HeartbeatEvery, RequestTimeout and TickEvery are what the engines and
+	// their drivers run with.
+	HeartbeatEvery, RequestTimeout, TickEvery time.Duration
+	// Weather is the network until the cluster heals.
+	Weather Weather
+	// Skews are the errors of the replicas' clocks at their first start.
+	Skews []time.Duration
+	// Absent replicas start only by a Join step.
+	Absent []int
+	// Grants says of each replica how the others learn that it is a member.
+	Grants []GrantMode
+	// Steps happen in order, each After the one before.
+	Steps []Step
+	// Rest is how much time passes after the last step, before all faults end.
+	Rest time.Duration
+}
+
+// Topology says which replicas can connect.
+type Topology uint8
+
+// The topologies.
+const (
+	Mesh Topology = iota // everybody with everybody
+	Ring
+	Line
+	Star // everybody with the first
+)
+
+func (t Topology) String() string {
+	return [...]string{"mesh", "ring", "line", "star"}[t]
+}
+
+// wires reports whether a pair of n replicas is part of the topology.
+func (t Topology) wires(a, b, n int) bool {
+	if a > b {
+		a, b = b, a
+	}
+	switch t {
+	case Ring:
+		return b-a == 1 || a == 0 && b == n-1
+	case Line:
+		return b-a == 1
+	case Star:
+		return a == 0
+	default:
+		return true
+	}
+}
+
+// Diameter is the longest way between two of n replicas, in hops.
+func (t Topology) Diameter(n int) int {
+	switch t {
+	case Ring:
+		return max(n/2, 1)
+	case Line:
+		return n - 1
+	case Star:
+		return min(2, n-1)
+	default:
+		return 1
+	}
+}
+
+// GrantMode says how the others learn that a replica is a member.
+type GrantMode uint8
+
+// The modes.
+const (
+	GrantKnown GrantMode = iota // everybody knows from the start
+	GrantOwn                    // only the replica itself holds its grant
+	GrantLate                   // nobody holds it until a Grant step states it
+)
+
+// Step is one thing that happens.
+type Step struct {
+	// After is the time since the step before.
+	After time.Duration
+	Act   Act
+	// Replica is who it happens to, Peer the other side of a link.
+	Replica, Peer int
+	// For is how long a fault lasts, how late it is noticed, or how much time is
+	// jumped.
+	For time.Duration
+	// Count is a number of records, updates, or of a key; the meaning is the
+	// act's.
+	Count int
+	// Group is a set of replicas, one bit each.
+	Group uint64
+}
+
+// Act is a kind of step.
+type Act string
+
+// The acts. Work that cannot be done, as when the replica does not run, is
+// skipped.
+const (
+	ActWrite      Act = "write"       // create or edit key Count
+	ActDelete     Act = "delete"      // delete key Count
+	ActBurst      Act = "burst"       // write Count new records
+	ActLarge      Act = "large"       // write Count records of up to 64 KiB
+	ActPrivate    Act = "private"     // write what is not shared
+	ActForeign    Act = "foreign"     // write a record of an unknown kind
+	ActSettle     Act = "settle"      // settle a conflict
+	ActTwin       Act = "twin"        // two machines write under one identity and stamp: Replica and Peer
+	ActPartition  Act = "partition"   // Group and the others apart, For; noticed late
+	ActAsymmetric Act = "asymmetric"  // Replica to Peer dead, For
+	ActDisconnect Act = "disconnect"  // the connection of Replica and Peer ends, and may begin again after For
+	ActCrash      Act = "crash"       // Replica dies and starts again after For
+	ActCrashWrite Act = "crash write" // Replica dies in one of its next updates
+	ActAbsence    Act = "absence"     // Replica is away for Count more steps, and For is jumped at the end
+	ActReturn     Act = "return"
+	ActJump       Act = "jump" // For passes while everybody sleeps
+	ActJoin       Act = "join"
+	ActBackup     Act = "backup"     // Replica's disk is copied
+	ActRollback   Act = "rollback"   // Replica starts with the copy in the place of its disk
+	ActGrant      Act = "grant"      // the first replica states the grant of Replica
+	ActSkew       Act = "skew"       // Replica's clock is wrong by For from now on
+	ActSlow       Act = "slow disk"  // the committer of Replica takes up to For longer
+	ActRefuse     Act = "refuse"     // the next Count updates of Replica fail
+	ActDoubt      Act = "doubt"      // the next Count updates of Replica happen and fail
+	ActUnreadable Act = "unreadable" // the next Count snapshots of Replica fail
+)
+
+// String is the step as traces show it.
+func (s Step) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %d", s.Act, s.Replica)
+	if s.Peer != 0 {
+		fmt.Fprintf(&b, " peer %d", s.Peer)
+	}
+	if s.For != 0 {
+		fmt.Fprintf(&b, " for %s", s.For)
+	}
+	if s.Count != 0 {
+		fmt.Fprintf(&b, " count %d", s.Count)
+	}
+	if s.Group != 0 {
+		fmt.Fprintf(&b, " group %b", s.Group)
+	}
+	return b.String()
+}
+
+// String is one line that says what a plan is like.
+func (p *Plan) String() string {
+	return fmt.Sprintf("seed %d: %d replicas (%s), gossip %t, heartbeat %s, timeout %s, loss %.2f, %d steps",
+		p.Seed, p.Replicas, p.Topology, p.Gossip, p.HeartbeatEvery, p.RequestTimeout, p.Weather.Loss, len(p.Steps))
+}
+
+// timed is a step at an absolute time, as planners draw them.
+type timed struct {
+	at   time.Duration
+	step Step
+}
+
+// arrange turns absolute times into steps.
+func arrange(events []timed) []Step {
+	slices.SortStableFunc(events, func(a, b timed) int { return cmp.Compare(a.at, b.at) })
+	steps := make([]Step, len(events))
+	var last time.Duration
+	for i, e := range events {
+		steps[i] = e.step
+		steps[i].After = e.at - last
+		last = e.at
+	}
+	return steps
+}

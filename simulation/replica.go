@@ -1,0 +1,310 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fleetsync/fleetd/fleet"
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/state"
+	"github.com/fleetsync/fleetd/state/ids"
+	"github.com/fleetsync/fleetd/store"
+	fleetsync "github.com/fleetsync/fleetd/sync"
+)
+
+// Replica is one node of a cluster: an identity, a disk, and, while it runs, a
+// process of production code over them. It belongs to the cluster's goroutine.
+type Replica struct {
+	cluster    *Cluster
+	number     int
+	name       string
+	identity   fleet.Identity
+	disk       *disk
+	backup     *store.Memory
+	skew       time.Duration
+	process    *process // nil: not running
+	started    uint64   // processes so far
+	rolledBack bool
+}
+
+// process is what a restart loses.
+type process struct {
+	number    uint64
+	store     *store.Store
+	authority admission
+	engine    *fleetsync.Engine
+	state     state.Replica
+	commits   []store.Commit         // local ones that the engine was not told of
+	queue     []fleetsync.ApplyBatch // for the committer, in order
+	busy      bool                   // the committer works on the first
+	answerAt  time.Time              // when the newest answer arrives
+	localAt   time.Time              // when the newest commit is told
+	slow      time.Duration          // added to each store operation
+}
+
+// Number returns the replica's number, from 0.
+func (r *Replica) Number() int { return r.number }
+
+// ID returns the replica's identity.
+func (r *Replica) ID() merge.InstanceID { return r.identity.ID() }
+
+// Running reports whether its process runs.
+func (r *Replica) Running() bool { return r.process != nil }
+
+// Store returns the store of a replica that runs. It must be written through
+// State only.
+func (r *Replica) Store() *store.Store { return r.process.store }
+
+// State returns the provider of a replica that runs.
+func (r *Replica) State() state.Replica { return r.process.state }
+
+// Engine returns the engine of a replica that runs, to be asked for Peers and
+// Counters.
+func (r *Replica) Engine() *fleetsync.Engine { return r.process.engine }
+
+// Now returns what the replica's own clock shows.
+func (r *Replica) Now() time.Time { return r.cluster.clock.Now().Add(r.skew) }
+
+// replicaClock is the replica's clock as package state takes it.
+type replicaClock struct{ *Replica }
+
+func (r *Replica) note(format string, args ...any) { r.cluster.trace.note(r.name, format, args...) }
+
+// start opens the disk and begins a process.
+func (r *Replica) start() error {
+	c := r.cluster
+	r.started++
+	random := entropy(c.plan.Seed, streamReplica+uint64(r.number)<<32+r.started)
+	p := &process{number: r.started, authority: admission{fleet.NewAuthority(c.charter.fleet)}}
+	var err error
+	p.store, err = store.Open(r.disk, store.Config{
+		Now: r.Now, Rand: random, Indexer: state.Indexer{}, OnCommit: r.onCommit,
+	})
+	if err != nil {
+		return fmt.Errorf("replica %d: open: %w", r.number, err)
+	}
+	if err := fleetsync.LearnHeld(p.store, p.authority); err != nil {
+		return fmt.Errorf("replica %d: learn: %w", r.number, err)
+	}
+	p.engine = fleetsync.New(fleetsync.Config{
+		Self: r.ID(), Fleet: c.charter.fleet, Share: fleetsync.DefaultShare, EventType: state.Indexer{}.EventType,
+		Rand: random, Gossip: c.plan.Gossip, Now: r.Now(),
+		HeartbeatEvery: c.plan.HeartbeatEvery, RequestTimeout: c.plan.RequestTimeout,
+	}, p.store, p.authority)
+	clk := replicaClock{r}
+	p.state, err = state.Open(p.store, state.Config{
+		Name: r.name, Signer: signer{r.identity, c.charter.fleet}, Clock: clk,
+		IDs:   ids.NewGenerator(ids.WithClock(clk), ids.WithEntropy(random)),
+		Admit: r.attempt,
+	})
+	if err != nil {
+		return fmt.Errorf("replica %d: state: %w", r.number, err)
+	}
+	r.process = p
+	r.note("start, process %d", p.number)
+	r.drain()
+	r.tick(p)
+	return nil
+}
+
+// attempt notes a version that is about to be committed.
+func (r *Replica) attempt(rec *merge.Record) error {
+	r.cluster.model.attempted(r, rec)
+	return nil
+}
+
+// onCommit is the store's OnCommit.
+func (r *Replica) onCommit(commit store.Commit) {
+	r.cluster.model.committed(r, &commit)
+	p := r.process
+	if p == nil || commit.Path != store.PathLocal {
+		return
+	}
+	p.commits = append(p.commits, commit)
+	p.localAt = later(p.localAt, r.cluster.clock.Now().Add(r.cluster.dice.duration(0, 20*time.Millisecond)))
+	r.after(p.localAt, func() {
+		commit := p.commits[0]
+		p.commits = p.commits[1:]
+		p.engine.Local(commit)
+	})
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// after lets fn run in the engine's turn of this process at a time, unless the
+// process ended.
+func (r *Replica) after(at time.Time, fn func()) {
+	p := r.process
+	r.cluster.clock.After(at.Sub(r.cluster.clock.Now()), func() {
+		if r.process == p {
+			fn()
+			r.drain()
+		}
+	})
+}
+
+// tick lets the engine see time pass, again and again.
+func (r *Replica) tick(p *process) {
+	r.cluster.clock.After(r.cluster.plan.TickEvery, func() {
+		if r.process != p {
+			return
+		}
+		p.engine.Tick(r.Now())
+		r.drain()
+		r.tick(p)
+	})
+}
+
+// drain carries out what the engine wants done.
+func (r *Replica) drain() {
+	p := r.process
+	if p == nil {
+		return // it died while it wrote
+	}
+	out := p.engine.Drain()
+	for _, blame := range out.Blame {
+		r.cluster.fail("replica %d blames the honest peer %d: %v", r.number, r.cluster.numberOf(blame.Peer), blame.Err)
+	}
+	for _, s := range out.Send {
+		r.send(s)
+	}
+	for _, pub := range out.Publish {
+		r.note("gossip %d bytes", len(pub.Data))
+		r.cluster.network.publish(r.number, pub.Data)
+	}
+	for _, b := range out.Verify {
+		verdicts := r.cluster.notary.verify(b.Records)
+		delay := r.cluster.dice.duration(0, 15*time.Millisecond)
+		r.after(r.cluster.clock.Now().Add(delay), func() { p.engine.Verified(b, verdicts) })
+	}
+	p.queue = append(p.queue, out.Apply...)
+	r.commitNext()
+}
+
+func (r *Replica) send(s fleetsync.Send) {
+	c := r.cluster
+	to := c.numberOf(s.To)
+	if c.options.Intercept != nil && !c.options.Intercept(r.number, to, s.Message) {
+		return
+	}
+	frame, err := c.codec.Encode(s.Message)
+	if err != nil {
+		c.fail("replica %d cannot encode %T: %v", r.number, s.Message, err)
+		return
+	}
+	c.observer.sent(r, to, s.Message, len(frame))
+	c.network.send(r.number, to, frame)
+}
+
+// commitNext lets the committer begin with the oldest batch of the queue.
+func (r *Replica) commitNext() {
+	p, c := r.process, r.cluster
+	if p.busy || len(p.queue) == 0 {
+		return
+	}
+	p.busy = true
+	delay := c.dice.duration(0, 10*time.Millisecond) + c.dice.duration(0, p.slow)
+	c.clock.After(delay, func() {
+		if r.process == p {
+			r.carryOut(p)
+		}
+	})
+}
+
+// carryOut does one store operation of the engine and sends the answer, which
+// may be overtaken by the end of the process.
+func (r *Replica) carryOut(p *process) {
+	c := r.cluster
+	b := p.queue[0]
+	p.queue = p.queue[1:]
+	p.busy = false
+	var res store.Result
+	var err error
+	if b.Reconsider {
+		res, err = p.store.Reconsider(context.Background(), func(rec *merge.Record) store.Verdict {
+			return fleetsync.Judge(p.authority, rec)
+		})
+	} else {
+		res, err = p.store.Merge(context.Background(), b.Batch)
+	}
+	c.observer.applied(r, &b, res, err)
+	if r.process != p {
+		return // it died in the update
+	}
+	p.answerAt = later(p.answerAt, c.clock.Now().Add(c.dice.duration(0, 5*time.Millisecond)))
+	r.after(p.answerAt, func() { p.engine.Applied(b.ID, res, err) })
+	r.commitNext()
+}
+
+// kill ends the process between two instants, without any farewell.
+func (r *Replica) kill(late time.Duration) {
+	if r.process == nil {
+		return
+	}
+	r.note("dies")
+	r.process = nil
+	r.disk = r.disk.restart()
+	r.cluster.network.died(r.number, late)
+}
+
+// The endpoint of the network.
+
+func (r *Replica) running() uint64 {
+	if r.process == nil {
+		return 0
+	}
+	return r.process.number
+}
+
+func (r *Replica) connected(peer int) {
+	r.note("sees %d come", peer)
+	r.process.engine.Connected(r.cluster.replicas[peer].ID())
+	r.drain()
+}
+
+func (r *Replica) disconnected(peer int) {
+	r.note("sees %d go", peer)
+	r.process.engine.Disconnected(r.cluster.replicas[peer].ID())
+	r.drain()
+}
+
+func (r *Replica) receive(from int, frame []byte) {
+	m, err := r.cluster.codec.DecodeFrame(frame)
+	if err != nil {
+		r.cluster.fail("replica %d cannot decode a frame of %d: %v", r.number, from, err)
+		return
+	}
+	r.cluster.observer.received(r, from, m)
+	r.process.engine.Receive(r.cluster.replicas[from].ID(), m)
+	r.drain()
+}
+
+// gossip does what a node does with a message before it reaches the engine and
+// other peers: decode it, and check every signature.
+func (r *Replica) gossip(from int, g rumour) {
+	c := r.cluster
+	batch, err := fleetsync.DecodeGossip(g.data, c.charter.fleet, state.Indexer{}.EventType)
+	if err != nil {
+		c.fail("replica %d cannot decode gossip of %d: %v", r.number, from, err)
+		return
+	}
+	for i, ok := range c.notary.verify(batch.Records) {
+		if !ok {
+			c.fail("replica %d got gossip of %d with a bad signature of %s", r.number, from, batch.Records[i].Key)
+			return
+		}
+	}
+	r.note("hears of %d by gossip: %d records, %d announced", from, len(batch.Records), len(batch.Announced))
+	if len(batch.Announced) > 0 {
+		c.cover.sometimes(SometimesAnnounced)
+	}
+	c.network.forward(r.number, g)
+	r.process.engine.Gossip(c.replicas[from].ID(), batch)
+	r.drain()
+}

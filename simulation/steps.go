@@ -1,0 +1,169 @@
+package simulation
+
+import (
+	"time"
+
+	"github.com/fleetsync/fleetd/hlc"
+)
+
+// do carries out one step. A step that makes no sense now is skipped.
+func (c *Cluster) do(s Step) {
+	r := c.replicas[s.Replica]
+	switch s.Act {
+	case ActPartition:
+		c.partition(s)
+	case ActAsymmetric:
+		c.asymmetric(s)
+	case ActDisconnect:
+		c.sever(s)
+	case ActCrash:
+		c.crash(r, s.For)
+	case ActCrashWrite:
+		c.crashWriting(r, s)
+	case ActAbsence:
+		c.leave(r)
+	case ActReturn:
+		c.network.allow(r.number, true)
+	case ActJump:
+		c.clock.Jump(s.For)
+		c.cover.fault(FaultAbsence)
+	case ActJoin:
+		if r.started == 0 {
+			c.cover.fault(FaultJoin)
+			r.launch()
+		}
+	case ActBackup:
+		r.backup = r.disk.Clone()
+	case ActRollback:
+		c.rollback(r, s.For)
+	case ActGrant:
+		if err := c.state(r); err != nil {
+			c.fail("%v", err)
+		}
+	case ActSkew:
+		c.shift(r, s.For)
+	case ActSlow, ActRefuse, ActDoubt, ActUnreadable:
+		c.spoil(r, s)
+	default:
+		c.work(r, s)
+	}
+}
+
+// partition keeps a group and the others apart for a while.
+func (c *Cluster) partition(s Step) {
+	apart := func(cut bool) {
+		for from := range c.replicas {
+			for to := range c.replicas {
+				if s.Group>>from&1 != s.Group>>to&1 {
+					c.network.links[from][to].cut = cut
+				}
+			}
+		}
+	}
+	c.cover.fault(FaultPartition)
+	apart(true)
+	c.clock.After(c.dice.duration(0, 30*time.Second), func() { c.network.notice() })
+	c.clock.After(s.For, func() { apart(false) })
+}
+
+// asymmetric makes one direction dead for a while.
+func (c *Cluster) asymmetric(s Step) {
+	l := &c.network.links[s.Replica][s.Peer]
+	c.cover.fault(FaultAsymmetric)
+	l.cut = true
+	c.clock.After(c.dice.duration(0, 60*time.Second), func() { c.network.notice() })
+	c.clock.After(s.For, func() { l.cut = false })
+}
+
+// sever ends a connection and bars the next one for a while.
+func (c *Cluster) sever(s Step) {
+	p := c.network.pairs[s.Replica][s.Peer]
+	if !p.up {
+		return
+	}
+	c.cover.fault(FaultDisconnect)
+	c.network.disconnect(p, 2*time.Second)
+	p.barred = true
+	c.clock.After(s.For, func() { p.barred = false })
+}
+
+func (c *Cluster) crash(r *Replica, down time.Duration) {
+	if r.process == nil {
+		return
+	}
+	c.cover.fault(FaultCrash)
+	r.kill(c.dice.duration(0, 30*time.Second))
+	c.clock.After(down, r.launch)
+}
+
+// crashWriting lets the next update of a replica be its last: without effect,
+// or with effect but without an answer.
+func (c *Cluster) crashWriting(r *Replica, s Step) {
+	if r.process == nil {
+		return
+	}
+	if s.Count == 0 {
+		r.disk.refuse++
+	} else {
+		r.disk.doubt++
+	}
+	r.disk.tripped = func() {
+		c.cover.fault(FaultCrashWriting)
+		r.kill(c.dice.duration(0, 30*time.Second))
+		c.clock.After(s.For, r.launch)
+	}
+}
+
+// leave takes a replica off the network until it returns.
+func (c *Cluster) leave(r *Replica) {
+	c.network.allow(r.number, false)
+}
+
+// rollback puts a replica's disk back to its backup.
+func (c *Cluster) rollback(r *Replica, down time.Duration) {
+	if r.backup == nil || r.started == 0 {
+		return
+	}
+	c.cover.fault(FaultRollback)
+	r.kill(c.dice.duration(0, 5*time.Second))
+	r.disk.restore(r.backup)
+	r.rolledBack = true
+	c.model.reached[r.number] = hlc.Timestamp{}
+	if err := c.model.lost(); err != nil {
+		c.fail("reading a disk: %v", err)
+	}
+	c.clock.After(down, r.launch)
+}
+
+// shift sets the error of a replica's clock. A clock that is put back belongs
+// to a machine that was restarted: Go's own time goes on within a process.
+func (c *Cluster) shift(r *Replica, skew time.Duration) {
+	c.cover.fault(FaultSkew)
+	if skew > hlc.DriftMax {
+		c.cover.fault(FaultDrift)
+	}
+	back := skew < r.skew
+	r.skew = skew
+	if back && r.process != nil {
+		r.kill(0)
+		r.launch()
+	}
+}
+
+// spoil makes a disk slow or faulty.
+func (c *Cluster) spoil(r *Replica, s Step) {
+	if r.process == nil {
+		return
+	}
+	switch s.Act {
+	case ActSlow:
+		c.cover.fault(FaultSlowDisk)
+		r.process.slow = s.For
+	case ActRefuse:
+		r.disk.refuse += s.Count
+	case ActDoubt:
+		r.disk.doubt += s.Count
+	default:
+		r.disk.unreadable += s.Count
+	}
+}

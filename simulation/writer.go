@@ -1,0 +1,139 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// draft is a version before its envelope.
+type draft struct {
+	key     merge.Key
+	body    []byte
+	deleted bool
+	settles bool // covers every held version, not only the head
+}
+
+// write makes a version by the rules that package state follows, of kinds that
+// it does not write.
+func (r *Replica) write(d draft) error {
+	st := r.Store()
+	return st.Write(context.Background(), d.key.String(), func(rd *store.Reader) ([]merge.Record, error) {
+		held, err := rd.Held(d.key)
+		if err != nil {
+			return nil, err
+		}
+		own, err := rd.OwnCovered(d.key, r.ID())
+		if err != nil {
+			return nil, err
+		}
+		stamp, err := st.Clock().Now()
+		if err != nil {
+			return nil, err
+		}
+		rec, err := r.seal(d, versionsOf(held), own, stamp)
+		if err != nil {
+			return nil, err
+		}
+		return []merge.Record{rec}, r.attempt(&rec)
+	})
+}
+
+func (r *Replica) seal(d draft, held []merge.Version, own *merge.Version, stamp hlc.Timestamp) (merge.Record, error) {
+	supersede := merge.Supersede
+	if d.settles {
+		supersede = merge.SupersedeAll
+	}
+	basis, version := supersede(held, own, r.ID(), stamp)
+	return merge.Seal(merge.Record{
+		Fleet: r.cluster.charter.fleet, Key: d.key, Basis: basis, Body: d.body,
+		Envelope: merge.Envelope{
+			SyncVersion: version, OriginInstanceID: r.ID(), UpdatedHLC: stamp, LastWriterID: r.ID(), Deleted: d.deleted,
+		},
+	}, merge.Ed25519, r.identity.Sign)
+}
+
+func versionsOf(held []store.Held) []merge.Version {
+	versions := make([]merge.Version, len(held))
+	for i := range held {
+		versions[i] = held[i].Version
+	}
+	return versions
+}
+
+// settle writes the head of the first conflict anew, so that it covers all.
+func (r *Replica) settle() error {
+	var d draft
+	err := r.Store().View(func(rd *store.Reader) error {
+		return rd.Conflicts(func(k merge.Key, _ []store.Held) (more bool) {
+			d.key = k
+			return false
+		})
+	})
+	if err != nil || d.key.ID == "" {
+		return err
+	}
+	err = r.Store().View(func(rd *store.Reader) error {
+		head, err := rd.Head(d.key)
+		d.body, d.deleted, d.settles = head.Body, head.Envelope.Deleted, true
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.write(d)
+}
+
+// twin writes a key at two replicas under the identity of the first and under
+// one stamp: what happens when a machine was cloned and both copies run. The
+// second replica takes in the clone's write as an import.
+func (r *Replica) twin(peer *Replica, key merge.Key) error {
+	stamp, err := r.Store().Clock().Now()
+	if err != nil {
+		return err
+	}
+	var twins [2]merge.Record
+	for i, at := range []*Replica{r, peer} {
+		var held []store.Held
+		err := at.Store().View(func(rd *store.Reader) error {
+			held, err = rd.Held(key)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if n := len(held); n > 0 && !stamp.After(held[n-1].Stamp) {
+			return nil // the clone would have had to wait
+		}
+		body, err := merge.Marshal(map[int]string{1: fmt.Sprintf("clone %d", i)})
+		if err != nil {
+			return err
+		}
+		if twins[i], err = r.seal(draft{key: key, body: body}, versionsOf(held), nil, stamp); err != nil {
+			return err
+		}
+	}
+	if !peer.process.authority.Judge(&twins[1]) {
+		return nil
+	}
+	if err := r.attempt(&twins[0]); err != nil {
+		return err
+	}
+	err = r.Store().Write(context.Background(), key.String(), func(*store.Reader) ([]merge.Record, error) {
+		return twins[:1], nil
+	})
+	if err != nil {
+		return err
+	}
+	r.cluster.model.add(&twins[1])
+	r.cluster.model.cloned[key] = true
+	res, err := peer.Store().Merge(context.Background(), store.Batch{Path: store.PathRestore, Records: twins[1:]})
+	if err == nil && res.Applied == 1 {
+		r.cluster.cover.fault(FaultTwin)
+		r.cluster.model.versions[twins[1].Hash()].acknowledged = true
+	}
+	return err
+}
