@@ -1,0 +1,44 @@
+package node
+
+import (
+	"fmt"
+
+	"github.com/fleetsync/fleetd/fleet"
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// admission is the fleet's authority as the engine and local writers see it.
+// It is safe for concurrent use.
+type admission struct {
+	authority *fleet.Authority
+	// changed is called after a statement was learnt; it must not block.
+	changed func()
+}
+
+// Check implements fleetsync.Admission.
+func (a *admission) Check(r *merge.Record) error { return fleet.Check(r, a.authority.Fleet()) }
+
+// Judge implements fleetsync.Admission.
+func (a *admission) Judge(r *merge.Record) bool { return a.authority.Judge(r).Admitted }
+
+// Learn implements fleetsync.Admission.
+func (a *admission) Learn(r *merge.Record) (changed bool) {
+	changed, err := a.authority.Learn(r)
+	if err != nil || !changed {
+		return false
+	}
+	a.changed()
+	return true
+}
+
+// admitLocal judges a local write; the provider turns an error into
+// state.ErrDenied.
+func (a *admission) admitLocal(r *merge.Record) error {
+	if err := a.Check(r); err != nil {
+		return err
+	}
+	if j := a.authority.Judge(r); !j.Admitted {
+		return fmt.Errorf("%s: ask an admin of the fleet for a grant", j.Reason)
+	}
+	return nil
+}

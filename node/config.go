@@ -1,0 +1,155 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/connmgr"
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/multiformats/go-multiaddr"
+
+	"github.com/fleetsync/fleetd/store"
+)
+
+// ErrConfig is returned for a configuration that cannot work; the text names
+// the key and says what to write instead.
+var ErrConfig = errors.New("node: configuration")
+
+// StoreKind names the engine below the store.
+type StoreKind string
+
+const (
+	// StoreBadger keeps everything on the disk, in DIR/store.
+	StoreBadger StoreKind = "badger"
+	// StoreMemory keeps everything in memory and is gone with the process. An
+	// instance can run on it once: see ErrMemoryUsed.
+	StoreMemory StoreKind = "memory"
+)
+
+// Config is what a node needs to know. Take DefaultConfig or ReadConfig and
+// change fields. The name in parentheses is the key in config.yaml, on the
+// environment (FLEETD_ and the key in capitals) and among flags.
+type Config struct {
+	// Dir is the data directory that Init or Join made. Required.
+	Dir string
+	// Listen (listen) are the multiaddresses to accept connections on. Default
+	// none: the node only dials. Init and Join choose one port for TCP and QUIC
+	// on all IPv4 interfaces and write it to config.yaml. Port 0 takes a new
+	// port at each start.
+	Listen []string
+	// MDNS (discovery.mdns) finds members on the local network by multicast.
+	// Default false. A system that refuses it costs a warning.
+	MDNS bool
+	// Gossip (gossip) spreads each write at once. Default true. Without it
+	// members learn of it by the next heartbeat.
+	Gossip bool
+	// HeartbeatEvery (heartbeat) is the interval between comparisons with
+	// partners, 100ms to 1h. Default 10s.
+	HeartbeatEvery time.Duration
+	// ReconnectMin (reconnect.min) and ReconnectMax (reconnect.max) bound the
+	// pause before a member that could not be reached is dialled again; it
+	// doubles from one to the other. 10ms to 1h. Default 500ms and 30s.
+	ReconnectMin time.Duration
+	ReconnectMax time.Duration
+	// PeersMax (peers.max) is how many members the node dials, 1 to 512;
+	// others may still dial it. Default 48: a fleet up to that size is fully
+	// connected.
+	PeersMax int
+	// StoreKind (store) is the engine below the store. Default badger.
+	StoreKind StoreKind
+
+	// Engine, when not nil, is the engine to use instead of what StoreKind
+	// names, for embedding and tests. The node closes it.
+	Engine store.Engine
+	// Logger receives what the node has to say. Default nil: nothing.
+	Logger *slog.Logger
+	// HostFactory makes the network host. Default nil: libp2p over TCP and
+	// QUIC. Tests pass simulated networks.
+	HostFactory HostFactory
+}
+
+// HostParams is what a host must be made with.
+type HostParams struct {
+	// Key is the identity of the host.
+	Key crypto.PrivKey
+	// Listen are multiaddresses; empty for a host that only dials.
+	Listen []string
+	// Gater decides who may connect; nil for everybody.
+	Gater connmgr.ConnectionGater
+}
+
+// HostFactory makes a host that listens already. Its Close ends every
+// goroutine that it began.
+type HostFactory func(HostParams) (host.Host, error)
+
+// DefaultConfig returns the configuration of a node for which nobody chose
+// anything. Dir and Listen are empty.
+func DefaultConfig() Config {
+	return Config{
+		Gossip:         true,
+		HeartbeatEvery: 10 * time.Second,
+		ReconnectMin:   500 * time.Millisecond,
+		ReconnectMax:   30 * time.Second,
+		PeersMax:       48,
+		StoreKind:      StoreBadger,
+	}
+}
+
+// Validate checks every field. Errors: ErrConfig, naming the key.
+func (c *Config) Validate() error {
+	if c.Dir == "" {
+		return fmt.Errorf("%w: dir: no data directory", ErrConfig)
+	}
+	for _, addr := range c.Listen {
+		if err := validateListen(addr); err != nil {
+			return err
+		}
+	}
+	if err := validateDuration("heartbeat", c.HeartbeatEvery, 100*time.Millisecond); err != nil {
+		return err
+	}
+	if err := validateDuration("reconnect.min", c.ReconnectMin, 10*time.Millisecond); err != nil {
+		return err
+	}
+	if err := validateDuration("reconnect.max", c.ReconnectMax, c.ReconnectMin); err != nil {
+		return err
+	}
+	if c.PeersMax < 1 || c.PeersMax > 512 {
+		return fmt.Errorf("%w: peers.max: %d, want 1 to 512", ErrConfig, c.PeersMax)
+	}
+	switch c.StoreKind {
+	case StoreBadger, StoreMemory:
+		return nil
+	}
+	return fmt.Errorf("%w: store: %q, want badger or memory", ErrConfig, c.StoreKind)
+}
+
+func validateDuration(key string, d, least time.Duration) error {
+	if d < least || d > time.Hour {
+		return fmt.Errorf("%w: %s: %s, want %s to 1h", ErrConfig, key, d, least)
+	}
+	return nil
+}
+
+func validateListen(addr string) error {
+	parsed, err := multiaddr.NewMultiaddr(addr)
+	if err != nil {
+		return fmt.Errorf("%w: listen: %q is not a multiaddress such as /ip4/0.0.0.0/tcp/4001: %w", ErrConfig, addr, err)
+	}
+	_, errTCP := parsed.ValueForProtocol(multiaddr.P_TCP)
+	_, errQUIC := parsed.ValueForProtocol(multiaddr.P_QUIC_V1)
+	if errTCP != nil && errQUIC != nil {
+		return fmt.Errorf("%w: listen: %q is neither TCP nor QUIC", ErrConfig, addr)
+	}
+	return nil
+}
+
+func (c *Config) logger() *slog.Logger {
+	if c.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return c.Logger
+}

@@ -1,0 +1,96 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/fleetsync/fleetd/fleet"
+)
+
+var (
+	// ErrNotInitialised is returned for a data directory without an instance.
+	ErrNotInitialised = errors.New("node: no instance in this data directory: run fleetd init or fleetd join first")
+	// ErrAlreadyInitialised is returned by Init and Join for a directory that
+	// holds something.
+	ErrAlreadyInitialised = errors.New("node: data directory is in use already")
+	// ErrInUse is returned while another process has the data directory.
+	ErrInUse = errors.New("node: data directory is in use by a running fleetd")
+	// ErrKeyFile is returned for a key file that cannot be trusted or read.
+	ErrKeyFile = errors.New("node: key file")
+)
+
+// layout is where things are in a data directory, mode 0700:
+//
+//	identity.key   the instance's private key, 0600
+//	root.key       the fleet's root key, 0600, only where the fleet began
+//	config.yaml    settings
+//	store/         the store
+//	fleetd.sock    the local API, or fleetd.sock.path, which names its place
+//	lock           held by the process that uses the directory, with its pid
+type layout string
+
+func (l layout) identityFile() string  { return filepath.Join(string(l), "identity.key") }
+func (l layout) rootFile() string      { return filepath.Join(string(l), "root.key") }
+func (l layout) configFile() string    { return filepath.Join(string(l), "config.yaml") }
+func (l layout) storeDir() string      { return filepath.Join(string(l), "store") }
+func (l layout) seedFile() string      { return filepath.Join(string(l), "store", "seed") }
+func (l layout) socketFile() string    { return filepath.Join(string(l), "fleetd.sock") }
+func (l layout) socketPointer() string { return filepath.Join(string(l), "fleetd.sock.path") }
+func (l layout) lockPath() string      { return filepath.Join(string(l), "lock") }
+
+// IsInitialised reports whether dir holds an instance.
+func IsInitialised(dir string) bool {
+	_, err := os.Stat(layout(dir).identityFile())
+	return err == nil
+}
+
+// readKey reads a private key. A file that others can read is refused: the key
+// may be known to them. Errors: ErrKeyFile, and fs.ErrNotExist.
+func readKey(path string) (fleet.Identity, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fleet.Identity{}, fmt.Errorf("node: read key: %w", err)
+	}
+	if !isPrivate(info) {
+		return fleet.Identity{}, fmt.Errorf("%w %s (mode %#o) must belong to you and be closed to others: chmod 600 it, or make a new instance if somebody may have read it",
+			ErrKeyFile, path, info.Mode().Perm())
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return fleet.Identity{}, fmt.Errorf("node: read key: %w", err)
+	}
+	id, err := fleet.IdentityFromBytes(raw)
+	if err != nil {
+		return fleet.Identity{}, fmt.Errorf("%w %s: %w", ErrKeyFile, path, err)
+	}
+	return id, nil
+}
+
+// writeFile writes a file so that it is there whole or not at all, also after
+// a crash.
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return fmt.Errorf("node: write %s: %w", path, err)
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it is renamed, or of no use
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("node: write %s: %w", path, err)
+	}
+	return syncDir(filepath.Dir(path))
+}

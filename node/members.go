@@ -1,0 +1,207 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+
+	"github.com/fleetsync/fleetd/fleet"
+	"github.com/fleetsync/fleetd/merge"
+	fleetsync "github.com/fleetsync/fleetd/sync"
+)
+
+// MemberState is how a member stands to this node.
+type MemberState string
+
+// The states.
+const (
+	// MemberSelf is this node.
+	MemberSelf MemberState = "self"
+	// MemberInSync: connected, and equal when last compared.
+	MemberInSync MemberState = "in sync"
+	// MemberSyncing: connected; an exchange is in progress, or nothing was
+	// compared yet.
+	MemberSyncing MemberState = "syncing"
+	// MemberBehind: connected; it lacks versions that this node holds.
+	MemberBehind MemberState = "behind"
+	// MemberAhead: connected; it holds versions that this node lacks.
+	MemberAhead MemberState = "ahead"
+	// MemberOffline: not connected.
+	MemberOffline MemberState = "offline"
+	// MemberIncompatible: connected, but nothing can be exchanged.
+	MemberIncompatible MemberState = "incompatible"
+	// MemberNeverSeen: this node was never connected with it.
+	MemberNeverSeen MemberState = "never seen"
+)
+
+// Member is an instance of the fleet as this node sees it.
+type Member struct {
+	ID    merge.InstanceID
+	Name  string
+	Role  fleet.Role
+	State MemberState
+	// Behind counts versions of the member that this node is known to lack: an
+	// upper bound. Lacks counts those of this node that the member lacks.
+	Behind, Lacks uint64
+	// Since is when it was first not equal, or last seen; zero when unknown, or
+	// in sync.
+	Since time.Time
+	// Why says more of a state that is not in sync, such as why it cannot be
+	// reached; may be empty.
+	Why string
+	// Addrs are where the member is said to be.
+	Addrs []string
+}
+
+// Members returns all members, this one included, by name. Errors: that of
+// ctx.
+func (n *Node) Members(ctx context.Context) ([]Member, error) {
+	var peers []fleetsync.PeerState
+	net, err := n.network()
+	if err == nil {
+		err = net.loop.ask(ctx, func(e *fleetsync.Engine) { peers = e.Peers() })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return n.members(net, peers), nil
+}
+
+// members joins what the authority, the engine, the links and the book know;
+// net is nil while the node does not run.
+func (n *Node) members(net *running, peers []fleetsync.PeerState) []Member {
+	states := map[merge.InstanceID]fleetsync.PeerState{}
+	for _, p := range peers {
+		states[p.ID] = p
+	}
+	all := n.authority.Members()
+	members := make([]Member, 0, len(all))
+	for _, m := range all {
+		e := n.book.entry(m.ID)
+		view := Member{ID: m.ID, Name: m.Name, Role: m.Role, Addrs: e.Addrs}
+		state, linked := states[m.ID]
+		switch {
+		case m.ID == n.ID():
+			view.State = MemberSelf
+		case linked:
+			view.compare(state)
+		default:
+			view.absent(e, net)
+		}
+		if net != nil {
+			if why := net.links.incompatible()[peerOf(m.ID)]; why != "" && view.State != MemberInSync {
+				view.State, view.Why = MemberIncompatible, why
+			}
+		}
+		members = append(members, view)
+	}
+	return members
+}
+
+// compare fills in the state of a member that is connected.
+func (m *Member) compare(s fleetsync.PeerState) {
+	m.Behind, m.Lacks, m.Since = s.Behind, s.Lacks, s.Since
+	switch {
+	case !s.Greeted:
+		m.State, m.Why = MemberSyncing, "it has not answered yet"
+	case s.InSync:
+		m.State = MemberInSync
+	case s.Pulling:
+		m.State = MemberSyncing
+	case s.Behind > 0:
+		m.State = MemberAhead
+	case s.Lacks > 0:
+		m.State = MemberBehind
+	default:
+		m.State, m.Why = MemberSyncing, "not compared since the last change"
+	}
+}
+
+// absent fills in the state of a member that nothing is exchanged with.
+func (m *Member) absent(e bookEntry, net *running) {
+	m.State = MemberOffline
+	if e.Seen == 0 {
+		m.State = MemberNeverSeen
+	} else {
+		m.Since = time.UnixMilli(e.Seen)
+	}
+	if net == nil {
+		m.Why = "this node does not run"
+		return
+	}
+	if net.host.Network().Connectedness(peerOf(m.ID)) == network.Connected {
+		m.State, m.Since = MemberSyncing, time.Time{}
+		m.Why = "the connection is new"
+		return
+	}
+	if err := net.dialer.failure(m.ID); err != nil {
+		m.Why = "not reached"
+		if errors.Is(err, errNoAddress) {
+			m.Why = err.Error()
+		}
+	}
+}
+
+// Probe is the outcome of comparing with every other member now.
+type Probe struct {
+	// Root is this node's digest; see Status.Root.
+	Root string
+	// Members are the other members, by name.
+	Members []Answer
+}
+
+// Answer is what one member said.
+type Answer struct {
+	ID   merge.InstanceID
+	Name string
+	// Answered says that it replied in time.
+	Answered bool
+	// Equal says that it holds the same as this node.
+	Equal bool
+	// Why says why it did not answer, or is not equal.
+	Why string
+}
+
+// Converged reports whether at least one other member answered and all that
+// answered are equal; a fleet of one has converged.
+func (p *Probe) Converged() bool {
+	answered := 0
+	for _, a := range p.Members {
+		if a.Answered {
+			answered++
+			if !a.Equal {
+				return false
+			}
+		}
+	}
+	return answered > 0 || len(p.Members) == 0
+}
+
+// Probe compares with every connected member and waits for the answers as long
+// as ctx allows. Members that do not answer are no error. Errors:
+// ErrNotRunning.
+func (n *Node) Probe(ctx context.Context) (Probe, error) {
+	net, err := n.network()
+	if err != nil {
+		return Probe{}, err
+	}
+	states, heard, err := net.loop.probe(ctx)
+	if err != nil {
+		return Probe{}, err
+	}
+	out := Probe{Root: n.Root()}
+	for _, m := range n.members(net, states) {
+		if m.State == MemberSelf {
+			continue
+		}
+		a := Answer{ID: m.ID, Name: m.Name, Answered: heard[m.ID]}
+		a.Equal = a.Answered && m.State == MemberInSync
+		if !a.Equal {
+			a.Why = m.describe()
+		}
+		out.Members = append(out.Members, a)
+	}
+	return out, nil
+}

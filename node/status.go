@@ -1,0 +1,201 @@
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+	fleetsync "github.com/fleetsync/fleetd/sync"
+)
+
+// Status is what a node knows of itself and its fleet, without asking anybody.
+type Status struct {
+	ID    merge.InstanceID
+	Name  string
+	Fleet merge.FleetID
+	// InSync says that every other member is connected and was equal when last
+	// compared, and that nothing has changed here since. A fleet of one is in
+	// sync.
+	InSync bool
+	// Verdict says the same in a sentence, and when not, which member differs,
+	// by how much, since when and why.
+	Verdict string
+	// Records counts the versions held in the sections that the fleet shares.
+	Records int64
+	// Root is the digest of those sections in hex: equal on nodes that hold the
+	// same.
+	Root string
+	// Conflicts counts the versions that lost to a concurrent one.
+	Conflicts int
+	// Parked counts the versions that wait for authority or for their time.
+	Parked int
+	// Addrs are the addresses that this node can be dialled at; none while it
+	// does not run.
+	Addrs []string
+	// Members are all members, this one included, by name.
+	Members  []Member
+	Counters Counters
+}
+
+// Counters count since Run began.
+type Counters struct {
+	Sync fleetsync.Counters
+	// GossipPublished and GossipRejected count messages that went out, and those
+	// that broke the rules.
+	GossipPublished, GossipRejected uint64
+	// GossipDropped counts messages that found a full queue, here or on the way
+	// to a peer: the feed brings what was in them.
+	GossipDropped uint64
+	// SendsDropped counts protocol messages that found a full queue.
+	SendsDropped uint64
+}
+
+// Status returns the state of the node. Errors: that of ctx, store.ErrCorrupt.
+func (n *Node) Status(ctx context.Context) (Status, error) {
+	members, err := n.Members(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	st := Status{ID: n.ID(), Fleet: n.Fleet(), Members: members}
+	st.Records, st.Root = n.root256()
+	for _, m := range members {
+		if m.State == MemberSelf {
+			st.Name = m.Name
+		}
+	}
+	st.InSync, st.Verdict = verdict(members)
+	if st.Conflicts, st.Parked, err = n.unsettled(); err != nil {
+		return Status{}, err
+	}
+	net, err := n.network()
+	if err != nil {
+		return st, nil //nolint:nilerr // a node that does not run has a status too
+	}
+	st.Addrs = addrTexts(net.host)
+	st.Counters, err = net.counters(ctx)
+	return st, err
+}
+
+// Root returns the digest of everything that the fleet shares, in hex: equal
+// on nodes that hold the same.
+func (n *Node) Root() string {
+	_, root := n.root256()
+	return root
+}
+
+// root256 digests the shared sections that hold something, all read as one.
+func (n *Node) root256() (records int64, root string) {
+	shared := slices.DeleteFunc(n.store.Sections(), func(s store.SectionState) bool {
+		return s.Count == 0 || !fleetsync.DefaultShare(s.Section)
+	})
+	slices.SortFunc(shared, func(a, b store.SectionState) int { return strings.Compare(a.Section.ID(), b.Section.ID()) })
+	h := sha256.New()
+	for _, s := range shared {
+		sum := s.Sum.Bytes()
+		fmt.Fprintf(h, "%s\x00%d\x00", s.Section.ID(), s.Count)
+		h.Write(sum[:])
+		records += s.Count
+	}
+	return records, hex.EncodeToString(h.Sum(nil))
+}
+
+// unsettled counts conflicts and parked versions.
+func (n *Node) unsettled() (conflicts, parked int, err error) {
+	err = n.store.View(func(r *store.Reader) error {
+		if err := r.Conflicts(func(_ merge.Key, held []store.Held) bool {
+			conflicts += len(held) - 1
+			return true
+		}); err != nil {
+			return err
+		}
+		return r.Parked(func(store.Parked) bool {
+			parked++
+			return true
+		})
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("node: status: %w", err)
+	}
+	return conflicts, parked, nil
+}
+
+func (r *running) counters(ctx context.Context) (c Counters, err error) {
+	err = r.loop.ask(ctx, func(e *fleetsync.Engine) { c.Sync = e.Counters() })
+	c.SendsDropped = r.links.dropped.Load()
+	c.GossipDropped = r.loop.commits.drops()
+	if g := r.gossip; g != nil {
+		c.GossipPublished, c.GossipRejected = g.counts.published.Load(), g.counts.rejected.Load()
+		c.GossipDropped += g.counts.queueFull.Load() + g.counts.undelivered.Load() + g.counts.unread.Load() +
+			g.counts.throttled.Load() + g.counts.tooLarge.Load()
+	}
+	return c, err
+}
+
+// verdictNamesMax bounds how many members a verdict names.
+const verdictNamesMax = 3
+
+// verdict says whether the fleet is in sync and, when not, who is the matter.
+func verdict(members []Member) (inSync bool, text string) {
+	others, equal := 0, 0
+	var reasons []string
+	for _, m := range members {
+		switch m.State {
+		case MemberSelf:
+			continue
+		case MemberInSync:
+			equal++
+		default:
+			reasons = append(reasons, m.describe())
+		}
+		others++
+	}
+	if others == 0 {
+		return true, "in sync: this node is the whole fleet"
+	}
+	text = fmt.Sprintf("in sync with %d of %d members", equal, others)
+	if equal == others {
+		return true, text
+	}
+	more := ""
+	if len(reasons) > verdictNamesMax {
+		more = fmt.Sprintf("; and %d more", len(reasons)-verdictNamesMax)
+		reasons = reasons[:verdictNamesMax]
+	}
+	return false, text + ": " + strings.Join(reasons, "; ") + more
+}
+
+// describe says what is the matter with a member.
+func (m *Member) describe() string {
+	var b strings.Builder
+	b.WriteString(m.Name)
+	switch m.State {
+	case MemberOffline:
+		b.WriteString(" is offline")
+	case MemberNeverSeen:
+		b.WriteString(" was never seen")
+	case MemberIncompatible:
+		b.WriteString(" is incompatible")
+	case MemberBehind:
+		fmt.Fprintf(&b, " is behind by %d", m.Lacks)
+	case MemberAhead:
+		fmt.Fprintf(&b, " is ahead by up to %d", m.Behind)
+	case MemberSyncing, MemberInSync, MemberSelf:
+		b.WriteString(" is syncing")
+		if m.Behind > 0 {
+			fmt.Fprintf(&b, ", up to %d to fetch", m.Behind)
+		}
+	}
+	if !m.Since.IsZero() {
+		b.WriteString(" since " + m.Since.UTC().Format(time.RFC3339))
+	}
+	if m.Why != "" {
+		b.WriteString(" (" + m.Why + ")")
+	}
+	return b.String()
+}
