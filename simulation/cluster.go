@@ -18,8 +18,9 @@ type Options struct {
 	// Trace receives what happens, one line each; nil for none.
 	Trace io.Writer
 	// Intercept decides on each message that an engine sends, before the network
-	// gets it: false drops it. It is for planting faults of the code.
-	Intercept func(from, to int, m fleetsync.Message) (deliver bool)
+	// gets it: false drops it. It is for planting faults of the code. connection
+	// numbers the connections of the two from 1.
+	Intercept func(from, to int, connection uint64, m fleetsync.Message) (deliver bool)
 }
 
 // Cluster is a fleet of replicas in virtual time. Its methods may be called
@@ -211,11 +212,11 @@ func (c *Cluster) Heal() error {
 		}
 		r.process.slow = 0
 	}
-	c.restate()
 	if wait := c.model.horizon().Wall - hlc.DriftMax.Milliseconds() - c.clock.Now().UnixMilli(); wait > 0 {
 		c.trace.note("plan", "until the newest stamp is admissible")
-		c.RunFor(time.Duration(wait) * time.Millisecond)
+		c.RunFor(time.Duration(wait)*time.Millisecond + time.Second)
 	}
+	c.restate()
 	return c.failure
 }
 

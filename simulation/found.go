@@ -85,7 +85,8 @@ func (r *Replica) launch() {
 	}
 }
 
-// state states the grant of a replica at the admin.
+// state states the grant of a replica at the admin. Errors that agents must
+// live with, and whatever is wrong.
 func (c *Cluster) state(r *Replica) error {
 	admin := c.replicas[0]
 	if admin.process == nil || admin.mute() {
@@ -102,7 +103,7 @@ func (c *Cluster) state(r *Replica) error {
 		}
 		return []merge.Record{rec}, admin.attempt(&rec)
 	})
-	if err != nil && !tolerable(err) {
+	if err != nil {
 		return fmt.Errorf("grant of replica %d: %w", r.number, err)
 	}
 	return nil

@@ -190,7 +190,8 @@ func (r *Replica) drain() {
 func (r *Replica) send(s fleetsync.Send) {
 	c := r.cluster
 	to := c.numberOf(s.To)
-	if c.options.Intercept != nil && !c.options.Intercept(r.number, to, s.Message) {
+	connection := c.network.pairs[r.number][to].serial
+	if c.options.Intercept != nil && !c.options.Intercept(r.number, to, connection, s.Message) {
 		return
 	}
 	frame, err := c.codec.Encode(s.Message)

@@ -1,0 +1,6 @@
+//go:build !mutant_notiebreak
+
+package simulation_test
+
+// mutant names the fault that is planted in this build.
+const mutant = ""
