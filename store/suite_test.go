@@ -25,11 +25,11 @@ func memoryDisks() storetest.Opener {
 	}
 }
 
-func openBadger(t testing.TB, dir string) store.Engine {
-	t.Helper()
+func openBadger(tb testing.TB, dir string) store.Engine {
+	tb.Helper()
 	e, err := store.OpenBadger(dir, store.BadgerOptions{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return e
 }

@@ -79,6 +79,9 @@ func (s *Store) UpdateLocal(ctx context.Context, name string, fn func(old []byte
 // fills it while nothing else can commit, so that it ends however busy the
 // store is.
 func (s *Store) optimistic(ctx context.Context, lock string, fill func(*request, *Reader) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	release, err := s.locks.acquire(ctx, lock)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 // testBatches holds Merge to one result whatever the shape of a batch.
 func testBatches(t *testing.T, open Opener) {
+	t.Helper()
 	for _, c := range []struct {
 		name string
 		test func(*testing.T, Opener)
@@ -71,6 +73,7 @@ func wantBodies(t *testing.T, s *store.Store, k merge.Key, want ...string) {
 }
 
 func testSameWriter(t *testing.T, open Opener) {
+	t.Helper()
 	k, a := Key("skill", "", "k"), NewAuthor("anna", at(0))
 	first, second := a.Write(k, "first", 1), a.Write(k, "second", 1)
 	s := mustOpen(t, open, t.TempDir(), Config(1))
@@ -82,6 +85,7 @@ func testSameWriter(t *testing.T, open Opener) {
 }
 
 func testManyWriters(t *testing.T, open Opener) {
+	t.Helper()
 	k := Key("skill", "", "k")
 	var records []merge.Record
 	var want []string
@@ -103,6 +107,7 @@ func testManyWriters(t *testing.T, open Opener) {
 }
 
 func testSelfCover(t *testing.T, open Opener) {
+	t.Helper()
 	k := Key("skill", "", "k")
 	a, b, c := NewAuthor("anna", at(0)), NewAuthor("ben", at(0)), NewAuthor("carl", at(0))
 	one := a.Write(k, "one", 1)
@@ -121,6 +126,7 @@ func testSelfCover(t *testing.T, open Opener) {
 }
 
 func testSplitBatch(t *testing.T, open Opener) {
+	t.Helper()
 	faulty := &Faulty{Engine: open(t, t.TempDir())}
 	s, err := store.Open(faulty, Config(1))
 	if err != nil {
@@ -133,7 +139,7 @@ func testSplitBatch(t *testing.T, open Opener) {
 		Peer: "peer", Section: merge.Section{Family: "memory"}, Cursor: store.Cursor{Seq: 9},
 	}}
 	for i := range n {
-		b.Records = append(b.Records, a.Write(Key("memory", "", fmt.Sprint(i)), "text", 0))
+		b.Records = append(b.Records, a.Write(Key("memory", "", strconv.Itoa(i)), "text", 0))
 	}
 	begun := faulty.Updates()
 	faulty.Plan = func(n int) Fault {
@@ -146,19 +152,20 @@ func testSplitBatch(t *testing.T, open Opener) {
 	if !errors.Is(err, ErrInjected) || result.Applied != 1_024 {
 		t.Errorf("the third part fails with %v after %+v, want 1,024 applied", err, result)
 	}
-	wantCursor(t, s, "peer", b.Cursor.Section, store.Cursor{}, store.ErrNotFound)
+	wantCursor(t, s, b.Cursor.Section, store.Cursor{}, store.ErrNotFound)
 	result, err = s.Merge(t.Context(), b)
 	if want := (store.Result{Applied: n - 1_024, Known: 1_024}); err != nil || result != want {
 		t.Errorf("again: %+v, %v, want %+v", result, err, want)
 	}
-	wantCursor(t, s, "peer", b.Cursor.Section, b.Cursor.Cursor, nil)
+	wantCursor(t, s, b.Cursor.Section, b.Cursor.Cursor, nil)
 	mustVerify(t, s)
 }
 
-func wantCursor(t *testing.T, s *store.Store, peer merge.InstanceID, sec merge.Section, want store.Cursor, wantErr error) {
+// wantCursor compares the cursor of the peer "peer".
+func wantCursor(t *testing.T, s *store.Store, sec merge.Section, want store.Cursor, wantErr error) {
 	t.Helper()
 	err := s.View(func(r *store.Reader) error {
-		got, err := r.Cursor(peer, sec)
+		got, err := r.Cursor("peer", sec)
 		if got != want {
 			t.Errorf("cursor is %+v, want %+v", got, want)
 		}
@@ -170,6 +177,7 @@ func wantCursor(t *testing.T, s *store.Store, peer merge.InstanceID, sec merge.S
 }
 
 func testHalving(t *testing.T, open Opener) {
+	t.Helper()
 	faulty := &Faulty{Engine: open(t, t.TempDir()), TxnBytesMax: 40_000}
 	s, err := store.Open(faulty, Config(1))
 	if err != nil {
@@ -179,7 +187,7 @@ func testHalving(t *testing.T, open Opener) {
 	a := NewAuthor("anna", at(0))
 	var records []merge.Record
 	for i := range 64 {
-		records = append(records, a.Write(Key("memory", "", fmt.Sprint(i)), strings.Repeat("x", 5_000), 0))
+		records = append(records, a.Write(Key("memory", "", strconv.Itoa(i)), strings.Repeat("x", 5_000), 0))
 	}
 	b := store.Batch{Path: store.PathFeed, Records: records[:63]}
 	for i := range 40 {
@@ -191,7 +199,7 @@ func testHalving(t *testing.T, open Opener) {
 	if want := (store.Result{Applied: 63, Parked: 40}); err != nil || got != want {
 		t.Errorf("merge gives %+v, %v, want %+v", got, err, want)
 	}
-	wantCursor(t, s, "peer", b.Cursor.Section, b.Cursor.Cursor, nil)
+	wantCursor(t, s, b.Cursor.Section, b.Cursor.Cursor, nil)
 	got, err = s.Reconsider(t.Context(), func(*merge.Record) store.Verdict { return store.VerdictAdmit })
 	if want := (store.Result{Applied: 40}); err != nil || got != want {
 		t.Errorf("reconsider gives %+v, %v, want %+v", got, err, want)
@@ -206,12 +214,13 @@ func testHalving(t *testing.T, open Opener) {
 }
 
 func testLargeWrite(t *testing.T, open Opener) {
+	t.Helper()
 	s := mustOpen(t, open, t.TempDir(), Config(1))
 	write := func(n, size int) error {
 		return s.Write(t.Context(), "lock", func(r *store.Reader) ([]merge.Record, error) {
 			var records []merge.Record
 			for i := range n {
-				rec, err := Draft(s, r, "self", Key("memory", "", fmt.Sprint(i)), strings.Repeat("x", size), false)
+				rec, err := Draft(s, r, "self", Key("memory", "", strconv.Itoa(i)), strings.Repeat("x", size), false)
 				if err != nil {
 					return nil, err
 				}
@@ -242,6 +251,7 @@ func testLargeWrite(t *testing.T, open Opener) {
 }
 
 func testCoveredWrite(t *testing.T, open Opener) {
+	t.Helper()
 	s := mustOpen(t, open, t.TempDir(), Config(1))
 	k, other := Key("memory", "", "k"), Key("memory", "", "other")
 	old, err := Put(t.Context(), s, "self", k, "old")

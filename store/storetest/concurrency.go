@@ -13,6 +13,7 @@ import (
 
 // testConcurrency lets many writers meet.
 func testConcurrency(t *testing.T, open Opener) {
+	t.Helper()
 	t.Run("50 writers count over 10 keys and lose nothing", func(t *testing.T) { testCounters(t, open, false) })
 	t.Run("50 writers without a common lock lose nothing", func(t *testing.T) { testCounters(t, open, true) })
 	t.Run("local values are replaced in one step", func(t *testing.T) { testLocalCounter(t, open) })
@@ -22,6 +23,7 @@ func testConcurrency(t *testing.T, open Opener) {
 // while merges bring other keys and other versions of the same ones. Reading
 // and writing in one step is what no increment lost proves.
 func testCounters(t *testing.T, open Opener, ownLocks bool) {
+	t.Helper()
 	const writers, rounds, keys = 50, 6, 10
 	var mu sync.Mutex
 	told := map[merge.Hash]bool{}
@@ -39,7 +41,7 @@ func testCounters(t *testing.T, open Opener, ownLocks bool) {
 	for w := range writers {
 		group.Go(func() {
 			for range rounds {
-				k := Key("memory", "", fmt.Sprint(w%keys))
+				k := Key("memory", "", strconv.Itoa(w%keys))
 				lock := k.String()
 				if ownLocks {
 					lock = fmt.Sprint("writer ", w)
@@ -59,7 +61,7 @@ func testCounters(t *testing.T, open Opener, ownLocks bool) {
 		anna := NewAuthor("anna", at(-1_000_000))
 		for i := range rounds {
 			_, err := s.Merge(t.Context(), store.Batch{Path: store.PathFeed, Records: []merge.Record{
-				anna.Write(Key("memory", "", fmt.Sprint(i%keys)), "a loser", 0), anna.Write(Key("memory", "", fmt.Sprint("n", i)), "x", 0),
+				anna.Write(Key("memory", "", strconv.Itoa(i%keys)), "a loser", 0), anna.Write(Key("memory", "", fmt.Sprint("n", i)), "x", 0),
 			}})
 			failures <- err
 		}
@@ -71,22 +73,29 @@ func testCounters(t *testing.T, open Opener, ownLocks bool) {
 			t.Error(err)
 		}
 	}
+	if total := counted(t, s, keys); total != writers*rounds {
+		t.Errorf("the counters add up to %d, want %d", total, writers*rounds)
+	}
+	mustVerify(t, s)
+}
+
+// counted adds up the heads of the counter keys.
+func counted(t *testing.T, s *store.Store, keys int) int {
+	t.Helper()
 	total := 0
 	for k := range keys {
-		held := bodies(t, s, Key("memory", "", fmt.Sprint(k)))
+		held := bodies(t, s, Key("memory", "", strconv.Itoa(k)))
 		n, err := strconv.Atoi(held[len(held)-1])
 		if err != nil {
 			t.Fatal(err)
 		}
 		total += n
 	}
-	if total != writers*rounds {
-		t.Errorf("the counters add up to %d, want %d", total, writers*rounds)
-	}
-	mustVerify(t, s)
+	return total
 }
 
 func increment(t *testing.T, s *store.Store, lock string, k merge.Key, acknowledged func(merge.Record) error) error {
+	t.Helper()
 	var rec merge.Record
 	err := s.Write(t.Context(), lock, func(r *store.Reader) ([]merge.Record, error) {
 		n := 0
@@ -109,6 +118,7 @@ func increment(t *testing.T, s *store.Store, lock string, k merge.Key, acknowled
 }
 
 func testLocalCounter(t *testing.T, open Opener) {
+	t.Helper()
 	s := mustOpen(t, open, t.TempDir(), Config(1))
 	var group sync.WaitGroup
 	const writers, rounds = 8, 10

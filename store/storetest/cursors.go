@@ -12,6 +12,7 @@ import (
 // testCursors holds what a store says of positions in its own feed, over
 // reopening, a lost tail and a restored backup, and keeps resume points.
 func testCursors(t *testing.T, open Opener) {
+	t.Helper()
 	t.Run("positions over incarnations", func(t *testing.T) { testIncarnations(t, open) })
 	t.Run("a lost tail and a restored backup show", func(t *testing.T) { testLostTail(t) })
 	t.Run("resume points", func(t *testing.T) { testResume(t, open) })
@@ -58,6 +59,7 @@ func cursorOf(s *store.Store, seq uint64) store.Cursor {
 }
 
 func testIncarnations(t *testing.T, open Opener) {
+	t.Helper()
 	dir := t.TempDir()
 	first := mustOpen(t, open, dir, Config(1))
 	writeSome(t, first, "a", 3)
@@ -98,6 +100,7 @@ func testIncarnations(t *testing.T, open Opener) {
 // testLostTail goes back to an older disk, which only the memory engine can
 // do here; the logic above it is the same.
 func testLostTail(t *testing.T) {
+	t.Helper()
 	disk := store.NewMemory()
 	s, err := store.Open(disk, Config(1))
 	if err != nil {
@@ -132,6 +135,7 @@ func testLostTail(t *testing.T) {
 }
 
 func testResume(t *testing.T, open Opener) {
+	t.Helper()
 	s := mustOpen(t, open, t.TempDir(), Config(1))
 	sec := merge.Section{Family: "memory", Scope: merge.Scope{Project: "web"}}
 	read := func() (point []byte, err error) {

@@ -15,6 +15,7 @@ var errRefused = errors.New("storetest: refused")
 
 // testEngine holds the engine alone to the words of store.Engine.
 func testEngine(t *testing.T, open Opener) {
+	t.Helper()
 	for _, c := range []struct {
 		name string
 		test func(*testing.T, Opener)
@@ -78,6 +79,7 @@ func scanned(t *testing.T, tx store.Txn, from, to string, reverse bool, limit in
 }
 
 func testScan(t *testing.T, open Opener) {
+	t.Helper()
 	e := openEngine(t, open)
 	set(t, e, "a", "b", "b\x00", "ba", "c", "\xff", "\xff\xff")
 	for _, c := range []struct {
@@ -111,6 +113,7 @@ func testScan(t *testing.T, open Opener) {
 }
 
 func testOwnWrites(t *testing.T, open Opener) {
+	t.Helper()
 	e := openEngine(t, open)
 	set(t, e, "a", "c", "e")
 	err := e.Update(func(tx store.Txn) error {
@@ -146,6 +149,7 @@ func testOwnWrites(t *testing.T, open Opener) {
 }
 
 func testFailedUpdate(t *testing.T, open Opener) {
+	t.Helper()
 	e := openEngine(t, open)
 	set(t, e, "a", "b")
 	err := e.Update(func(tx store.Txn) error {
@@ -166,6 +170,7 @@ func testFailedUpdate(t *testing.T, open Opener) {
 }
 
 func testSnapshot(t *testing.T, open Opener) {
+	t.Helper()
 	e := openEngine(t, open)
 	set(t, e, "a", "b")
 	err := e.View(func(tx store.Txn) error {
@@ -194,6 +199,7 @@ func testSnapshot(t *testing.T, open Opener) {
 }
 
 func testReadOnly(t *testing.T, open Opener) {
+	t.Helper()
 	e := openEngine(t, open)
 	err := e.View(func(tx store.Txn) error {
 		if err := tx.Set([]byte("a"), []byte("x")); !errors.Is(err, store.ErrReadOnly) {
@@ -212,6 +218,7 @@ func testReadOnly(t *testing.T, open Opener) {
 // testLargeUpdate writes what the store's largest transactions have: 2 MiB in
 // thousands of keys, empty values among them.
 func testLargeUpdate(t *testing.T, open Opener) {
+	t.Helper()
 	dir := t.TempDir()
 	e := open(t, dir)
 	key := func(i int) []byte { return fmt.Appendf(nil, "key %05d", i) }
@@ -250,6 +257,7 @@ func testLargeUpdate(t *testing.T, open Opener) {
 }
 
 func testClosedEngine(t *testing.T, open Opener) {
+	t.Helper()
 	e := open(t, t.TempDir())
 	for range 2 {
 		if err := e.Close(); err != nil {

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +14,7 @@ import (
 // testFaults lets each kind of update fail in each way: the memory of the store
 // must be as it was, and everything must work right after.
 func testFaults(t *testing.T, open Opener) {
+	t.Helper()
 	for _, fault := range []struct {
 		name  string
 		fault Fault
@@ -29,6 +29,7 @@ func testFaults(t *testing.T, open Opener) {
 }
 
 func testFault(t *testing.T, open Opener, fault Fault) {
+	t.Helper()
 	dir := t.TempDir()
 	armed := false
 	faulty := &Faulty{Engine: open(t, dir), Plan: func(int) Fault {
@@ -49,25 +50,7 @@ func testFault(t *testing.T, open Opener, fault Fault) {
 	k, conflicted := Key("memory", "", "k"), Key("memory", "", "conflicted")
 	mustMerge(t, s, store.Result{Applied: 3}, anna.Write(k, "one", 1), anna.Write(conflicted, "x", 1),
 		NewAuthor("ben", at(0)).Write(conflicted, "y", 1))
-	update := anna.Write(k, "two", 1)
-	fresh := anna.Write(Key("skill", "a new section", "k"), "three", 1)
-	waiting := store.Parked{Record: NewAuthor("carl", at(0)).Write(k, "parked", 1), Reason: store.ReasonAuthority}
-	batch := store.Batch{
-		Path: store.PathFeed, Records: []merge.Record{update, fresh}, Park: []store.Parked{waiting},
-		Cursor: &store.CursorMove{Peer: "peer", Section: k.Section(), Cursor: store.Cursor{Seq: 7}},
-	}
-	actions := []struct {
-		name string
-		do   func() error
-	}{
-		{"merge", func() error { _, err := s.Merge(t.Context(), batch); return err }},
-		{"write", func() error { _, err := Put(t.Context(), s, "self", k, "mine"); return err }},
-		{"local", func() error { return s.SetLocal(t.Context(), "name", []byte("value")) }},
-		{"reconsider", func() error {
-			_, err := s.Reconsider(t.Context(), func(*merge.Record) store.Verdict { return store.VerdictAdmit })
-			return err
-		}},
-	}
+	actions := faultyActions(t, s, anna, k)
 	for _, a := range actions {
 		before, toldBefore := dump(t, s), told
 		armed = true
@@ -101,6 +84,32 @@ func testFault(t *testing.T, open Opener, fault Fault) {
 	}
 }
 
+type action struct {
+	name string
+	do   func() error
+}
+
+// faultyActions returns one writer of each kind.
+func faultyActions(t *testing.T, s *store.Store, anna *Author, k merge.Key) []action {
+	t.Helper()
+	update := anna.Write(k, "two", 1)
+	fresh := anna.Write(Key("skill", "a new section", "k"), "three", 1)
+	waiting := store.Parked{Record: NewAuthor("carl", at(0)).Write(k, "parked", 1), Reason: store.ReasonAuthority}
+	batch := store.Batch{
+		Path: store.PathFeed, Records: []merge.Record{update, fresh}, Park: []store.Parked{waiting},
+		Cursor: &store.CursorMove{Peer: "peer", Section: k.Section(), Cursor: store.Cursor{Seq: 7}},
+	}
+	return []action{
+		{"merge", func() error { _, err := s.Merge(t.Context(), batch); return err }},
+		{"write", func() error { _, err := Put(t.Context(), s, "self", k, "mine"); return err }},
+		{"local", func() error { return s.SetLocal(t.Context(), "name", []byte("value")) }},
+		{"reconsider", func() error {
+			_, err := s.Reconsider(t.Context(), func(*merge.Record) store.Verdict { return store.VerdictAdmit })
+			return err
+		}},
+	}
+}
+
 func newestStamp(t *testing.T, s *store.Store) (newest hlc.Timestamp) {
 	t.Helper()
 	err := s.View(func(r *store.Reader) error {
@@ -121,90 +130,4 @@ func newestStamp(t *testing.T, s *store.Store) (newest hlc.Timestamp) {
 		t.Fatal(err)
 	}
 	return newest
-}
-
-// dump returns everything that a store can be asked, as text by question.
-func dump(t testing.TB, s *store.Store) map[string]string {
-	t.Helper()
-	said := map[string]string{}
-	if err := s.View(func(r *store.Reader) error { return dumpReader(said, s, r) }); err != nil {
-		t.Fatalf("dump: %v", err)
-	}
-	return said
-}
-
-// dumpReader fills said as far as it can and joins the errors on the way.
-func dumpReader(said map[string]string, s *store.Store, r *store.Reader) error {
-	var failed []error
-	note := func(err error) {
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			failed = append(failed, err)
-		}
-	}
-	for _, state := range s.Sections() {
-		sec := state.Section
-		said["section "+sec.String()] = fmt.Sprintf("%+v", state)
-		stored, err := r.State(sec)
-		note(err)
-		if err == nil {
-			said["stored section "+sec.String()] = fmt.Sprintf("%+v", stored)
-		}
-		note(r.Feed(sec, 0, func(e store.FeedEntry) bool {
-			said[fmt.Sprintf("feed %s %d", sec, e.Seq)] = fmt.Sprintf("%s %x", e.Key, e.Hash)
-			return true
-		}))
-		note(r.Range(sec, "", func(k merge.Key, held []store.Held) bool {
-			said["held "+k.String()] = fmt.Sprintf("%+v", held)
-			for _, h := range held {
-				rec, err := r.Load(k, h)
-				note(err)
-				if err == nil {
-					said[fmt.Sprintf("record %s %d", k, h.Seq)] = string(rec.Encode())
-				}
-			}
-			past, err := r.History(k)
-			note(err)
-			for _, p := range past {
-				said[fmt.Sprintf("past %s %d", k, p.Seq)] = fmt.Sprintf("%+v", p)
-				rec, err := r.Image(store.Ref{Key: k, Writer: p.Writer, Hash: p.Hash})
-				note(err)
-				if err == nil {
-					said[fmt.Sprintf("record %s %d", k, p.Seq)] = string(rec.Encode())
-				}
-			}
-			return true
-		}))
-		cursor, err := r.Cursor("peer", sec)
-		note(err)
-		resume, err2 := r.Resume("peer", sec)
-		note(err2)
-		if err == nil {
-			said["cursor "+sec.String()] = fmt.Sprintf("%+v", cursor)
-		}
-		if err2 == nil {
-			said["resume "+sec.String()] = string(resume)
-		}
-	}
-	note(r.Conflicts(func(k merge.Key, held []store.Held) bool {
-		said["conflict "+k.String()] = fmt.Sprint(len(held))
-		return true
-	}))
-	note(r.Parked(func(p store.Parked) bool {
-		said[fmt.Sprintf("parked %s %x", p.Record.Key, p.Record.Hash())] = p.Reason.String() + p.Path.String() + string(p.Record.Encode())
-		return true
-	}))
-	note(r.Events(0, func(e store.Event) bool {
-		said[fmt.Sprintf("event %d", e.Seq)] = fmt.Sprintf("%+v", e)
-		return true
-	}))
-	note(r.IndexScan("", func(name store.IndexName, value []byte) bool {
-		said[fmt.Sprintf("index %q", name)] = fmt.Sprintf("%x", value)
-		return true
-	}))
-	local, err := r.Local("name")
-	note(err)
-	if err == nil {
-		said["local"] = string(local)
-	}
-	return errors.Join(failed...)
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 // testHistory holds the bound of a key's history and what is kept first.
 func testHistory(t *testing.T, open Opener) {
+	t.Helper()
 	dir := t.TempDir()
 	now := Epoch().Add(-30 * 24 * time.Hour)
 	cfg := Config(1)
@@ -25,15 +27,15 @@ func testHistory(t *testing.T, open Opener) {
 	}
 	longest := 0
 	for i := range 100 {
-		switch {
-		case i == 60:
+		switch i {
+		case 60:
 			now = now.Add(20 * 24 * time.Hour)
-		case i == 70:
+		case 70:
 			now = Epoch().Add(-3 * 24 * time.Hour)
-		case i == 80:
+		case 80:
 			now = Epoch()
 		}
-		if _, err := Put(t.Context(), s, "self", k, fmt.Sprint(i)); err != nil {
+		if _, err := Put(t.Context(), s, "self", k, strconv.Itoa(i)); err != nil {
 			t.Fatal(err)
 		}
 		longest = max(longest, len(historyBodies(t, s, k)))

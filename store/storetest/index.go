@@ -61,6 +61,7 @@ func wordName(word string, k merge.Key) store.IndexName {
 // testIndex holds the rows of an indexer to the heads, and makes them anew when
 // its version changes.
 func testIndex(t *testing.T, open Opener) {
+	t.Helper()
 	dir := t.TempDir()
 	cfg := Config(1)
 	cfg.Indexer = wordIndexer{version: 1}

@@ -40,6 +40,7 @@ const (
 // local writes, merges in any order and grouping, parking, changes of
 // authority, moving time, and reopening.
 func testModel(t *testing.T, open Opener) {
+	t.Helper()
 	engine := lasting{openEngine(t, open)} // one for all: opening is slow
 	rapid.Check(t, func(rt *rapid.T) {
 		writeRows(t, engine, nil)

@@ -1,7 +1,7 @@
 package storetest
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -12,12 +12,14 @@ import (
 // testParking holds the bounds of q/ and what a version from the future may
 // do.
 func testParking(t *testing.T, open Opener) {
+	t.Helper()
 	t.Run("the room is bounded for each writer and in all", func(t *testing.T) { testParkedRoom(t, open) })
 	t.Run("many parked versions are released in several transactions", func(t *testing.T) { testParkedMany(t, open) })
 	t.Run("a stamp from the future waits and moves no clock", func(t *testing.T) { testFuture(t, open) })
 }
 
 func testParkedRoom(t *testing.T, open Opener) {
+	t.Helper()
 	dir := t.TempDir()
 	cfg := Config(1)
 	cfg.ParkedMax, cfg.ParkedPerWriterMax = 5, 3
@@ -28,7 +30,7 @@ func testParkedRoom(t *testing.T, open Opener) {
 	}}
 	for i := range 4 {
 		for _, a := range []*Author{anna, ben} {
-			rec := a.Write(Key("memory", "", fmt.Sprint(i)), "text", 1)
+			rec := a.Write(Key("memory", "", strconv.Itoa(i)), "text", 1)
 			b.Park = append(b.Park, store.Parked{Record: rec, Reason: store.ReasonAuthority})
 		}
 	}
@@ -36,7 +38,7 @@ func testParkedRoom(t *testing.T, open Opener) {
 	if want := (store.Result{Parked: 5, Refused: 3}); err != nil || got != want {
 		t.Errorf("merge gives %+v, %v, want %+v", got, err, want)
 	}
-	wantCursor(t, s, "peer", b.Cursor.Section, store.Cursor{}, store.ErrNotFound)
+	wantCursor(t, s, b.Cursor.Section, store.Cursor{}, store.ErrNotFound)
 	mustClose(t, s)
 
 	cfg = Config(2)
@@ -60,17 +62,18 @@ func testParkedRoom(t *testing.T, open Opener) {
 	if want := (store.Result{Parked: 2}); err != nil || got != want {
 		t.Errorf("with room again, merge gives %+v, %v, want %+v", got, err, want)
 	}
-	wantCursor(t, s, "peer", b.Cursor.Section, b.Cursor.Cursor, nil)
+	wantCursor(t, s, b.Cursor.Section, b.Cursor.Cursor, nil)
 	mustVerify(t, s)
 }
 
 func testParkedMany(t *testing.T, open Opener) {
+	t.Helper()
 	s := mustOpen(t, open, t.TempDir(), Config(1))
 	a := NewAuthor("anna", at(0))
 	const n = 1_200
 	parks := make([]store.Parked, n)
 	for i := range parks {
-		parks[i] = store.Parked{Record: a.Write(Key("memory", "", fmt.Sprint(i)), "text", 0), Reason: store.ReasonAuthority}
+		parks[i] = store.Parked{Record: a.Write(Key("memory", "", strconv.Itoa(i)), "text", 0), Reason: store.ReasonAuthority}
 	}
 	for i, path := range []store.Path{store.PathFeed, store.PathGossip} {
 		half := parks[i*n/2 : (i+1)*n/2]
@@ -105,6 +108,7 @@ func testParkedMany(t *testing.T, open Opener) {
 }
 
 func testFuture(t *testing.T, open Opener) {
+	t.Helper()
 	dir := t.TempDir()
 	now := Epoch()
 	cfg := Config(1)

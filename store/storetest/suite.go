@@ -54,26 +54,26 @@ func (r *seedReader) Read(b []byte) (int, error) {
 }
 
 // mustOpen opens a store over a directory and closes it with the test.
-func mustOpen(t testing.TB, open Opener, dir string, cfg store.Config) *store.Store {
-	t.Helper()
-	s, err := store.Open(open(t, dir), cfg)
+func mustOpen(tb testing.TB, open Opener, dir string, cfg store.Config) *store.Store {
+	tb.Helper()
+	s, err := store.Open(open(tb, dir), cfg)
 	if err != nil {
-		t.Fatalf("open: %v", err)
+		tb.Fatalf("open: %v", err)
 	}
-	t.Cleanup(func() { mustClose(t, s) })
+	tb.Cleanup(func() { mustClose(tb, s) })
 	return s
 }
 
-func mustClose(t testing.TB, s *store.Store) {
-	t.Helper()
+func mustClose(tb testing.TB, s *store.Store) {
+	tb.Helper()
 	if err := s.Close(); err != nil {
-		t.Errorf("close: %v", err)
+		tb.Errorf("close: %v", err)
 	}
 }
 
-func mustVerify(t testing.TB, s *store.Store) {
-	t.Helper()
-	if err := s.Verify(t.Context()); err != nil {
-		t.Fatalf("verify: %v", err)
+func mustVerify(tb testing.TB, s *store.Store) {
+	tb.Helper()
+	if err := s.Verify(tb.Context()); err != nil {
+		tb.Fatalf("verify: %v", err)
 	}
 }
