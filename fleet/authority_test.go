@@ -153,6 +153,15 @@ func TestChainProvesAStatementToAStranger(t *testing.T) {
 	if len(chain) != 2 || chain[0].Hash() != s.adminGrant.Hash() || chain[1].Hash() != s.memberGrant.Hash() {
 		t.Errorf("chain of a member's grant has %d statements", len(chain))
 	}
+	// That the issuer was a member before it was an admin proves nothing.
+	promoted, guest := newIdentity(t, 6), newIdentity(t, 7)
+	before := grant(t, s.fleet, s.admin, fleet.Grant{Member: promoted.ID(), Name: "rack", Role: fleet.RoleMember}, at(11))
+	promotion := grant(t, s.fleet, s.root, fleet.Grant{Member: promoted.ID(), Name: "rack", Role: fleet.RoleAdmin}, at(12))
+	byPromoted := grant(t, s.fleet, promoted, fleet.Grant{Member: guest.ID(), Name: "guest", Role: fleet.RoleMember}, at(13))
+	learn(t, s.authority, before, promotion, byPromoted)
+	if chain := s.authority.Chain(byPromoted); len(chain) != 2 || chain[0].Hash() != promotion.Hash() {
+		t.Errorf("chain of a grant by a promoted member begins with %s", chain[0].Key)
+	}
 	if chain := s.authority.Chain(s.adminGrant); len(chain) != 1 || chain[0].Hash() != s.adminGrant.Hash() {
 		t.Errorf("chain of an admin's grant has %d statements", len(chain))
 	}

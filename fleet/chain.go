@@ -41,8 +41,8 @@ func VerifyChain(reply JoinReply, t Ticket, self merge.InstanceID, name string) 
 			return nil, fmt.Errorf("%w: %s: %s", ErrChain, rec.Key, j.Reason)
 		}
 	}
-	m, ok := a.Member(self)
-	if !ok || !slices.ContainsFunc(m.Grants, func(g Granted) bool { return g.Name == reply.Name }) {
+	m, _ := a.Member(self) // nobody has no grants
+	if !slices.ContainsFunc(m.Grants, func(g Granted) bool { return g.Name == reply.Name }) {
 		return nil, fmt.Errorf("%w: no grant for %s as %q", ErrChain, self, reply.Name)
 	}
 	return a, nil

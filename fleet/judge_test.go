@@ -17,7 +17,7 @@ func TestJudgeSaysWhyARecordIsNotAdmitted(t *testing.T) {
 		}, at(20)),
 		grant(t, s.fleet, s.admin, fleet.Grant{
 			Member: scoped.ID(), Name: "scoped", Role: fleet.RoleMember, Capabilities: []string{"*"},
-			Scopes: []merge.Scope{{Project: "web"}, {Project: "api", Workspace: "blue"}},
+			Scopes: []merge.Scope{{Project: "web"}, {Project: "api", Workspace: "blue"}, {Instance: "here", Project: "ops"}},
 		}, at(21)),
 		grant(t, s.fleet, s.admin, fleet.Grant{Member: reader.ID(), Name: "reader", Role: fleet.RoleMember}, at(22)),
 	)
@@ -46,6 +46,7 @@ func TestJudgeSaysWhyARecordIsNotAdmitted(t *testing.T) {
 		"the second of two scopes":                           {scoped, key("skill", "api", "blue"), 99, "admitted"},
 		"another workspace than the granted one":             {scoped, key("skill", "api", "red"), 99, "not admitted: outside its scopes"},
 		"the project of a granted workspace":                 {scoped, key("skill", "api", ""), 99, "not admitted: outside its scopes"},
+		"the project of a granted instance":                  {scoped, key("skill", "ops", ""), 99, "not admitted: outside its scopes"},
 		"the global scope when scopes are granted":           {scoped, key("skill", "", ""), 99, "not admitted: outside its scopes"},
 		"any family under *":                                 {scoped, key("weather.today", "web", ""), 99, "admitted"},
 		"a reader writes":                                    {reader, key("memory", "", ""), 99, "not admitted: grant lacks memory"},
@@ -116,6 +117,10 @@ func TestSeveralGrantsAddUpButNotWithinOneRecord(t *testing.T) {
 			Member: m.ID(), Name: "m", Role: fleet.RoleMember, Capabilities: []string{"memory"}, Issued: at(100),
 			Scopes: []merge.Scope{{Project: "web"}},
 		}, at(21)),
+		grant(t, s.fleet, s.admin, fleet.Grant{
+			Member: m.ID(), Name: "m", Role: fleet.RoleMember, Capabilities: []string{"skill"}, Issued: at(0),
+			Scopes: []merge.Scope{{Project: "api"}},
+		}, at(22)),
 	)
 	web := merge.Scope{Project: "web"}
 	for _, c := range []struct {
