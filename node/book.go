@@ -81,8 +81,8 @@ func (b *book) load(id merge.InstanceID) bookEntry {
 }
 
 // learn takes a list of addresses that a member stated at a time; an older one
-// than is known changes nothing. It reports whether the addresses changed.
-func (b *book) learn(ctx context.Context, id merge.InstanceID, addrs []string, told time.Time) bool {
+// than is known changes nothing.
+func (b *book) learn(ctx context.Context, id merge.InstanceID, addrs []string, told time.Time) {
 	addrs = cleanAddrs(addrs)
 	// A clock ahead must not make a list win for ever.
 	at := min(told.UnixMilli(), time.Now().UnixMilli())
@@ -90,18 +90,17 @@ func (b *book) learn(ctx context.Context, id merge.InstanceID, addrs []string, t
 	e := b.load(id)
 	if len(addrs) == 0 || at <= e.Told {
 		b.mu.Unlock()
-		return false
+		return
 	}
 	same := slices.Equal(addrs, e.Addrs)
 	e.Addrs, e.Told = addrs, at
 	b.entries[id] = e
 	b.mu.Unlock()
 	if same {
-		return false
+		return
 	}
 	b.save(ctx, e)
 	b.changed()
-	return true
 }
 
 // met notes that this node is connected with a member.

@@ -46,8 +46,9 @@ type dialPlan struct {
 	next    time.Time
 	pause   time.Duration
 	dialing bool
-	told    int64 // of the addresses that the pause belongs to
-	err     error // why the last attempt failed
+	since   time.Time // when it was last connected
+	told    int64     // of the addresses that the pause belongs to
+	err     error     // why the last attempt failed
 }
 
 // Run dials until ctx ends.
@@ -85,7 +86,9 @@ func (d *dialer) look() {
 	}
 }
 
-// changed begins the pauses of a member anew: it was there just now.
+// changed notes that a member was connected or lost. A connection that held
+// for a while begins the pauses anew; one that did not, as where this node is
+// not known yet, counts as an attempt that failed.
 func (d *dialer) changed(id merge.InstanceID, now network.Connectedness) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,13 +96,17 @@ func (d *dialer) changed(id merge.InstanceID, now network.Connectedness) {
 	if p == nil {
 		return
 	}
-	p.pause = d.min
 	p.err = nil
-	p.next = time.Now()
-	if now != network.Connected {
-		// The other side may dial as well: not both at one moment.
-		p.next = p.next.Add(jitter(d.min))
+	if now == network.Connected {
+		p.since = time.Now()
+		return
 	}
+	if time.Since(p.since) > stableAfter {
+		p.pause = d.min
+	}
+	// The other side may dial as well: not both at one moment.
+	p.next = time.Now().Add(jitter(p.pause))
+	p.pause = min(2*p.pause, d.max)
 }
 
 // round dials who is due and returns how long until the next is.
@@ -175,7 +182,6 @@ func (d *dialer) finish(id merge.InstanceID, err error) {
 	}
 	p.dialing, p.err = false, err
 	if err == nil {
-		p.pause = d.min
 		return
 	}
 	p.next = time.Now().Add(min(jitter(p.pause), d.max))

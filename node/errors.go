@@ -21,16 +21,19 @@ var errNoAddress = errors.New("no address of it is known")
 type Reaction uint8
 
 const (
-	// Retry: a transport or a machine had trouble; the same may work later.
+	// Retry means that a transport or a machine had trouble; the same may work
+	// later.
 	Retry Reaction = iota
-	// Score: the peer broke the rules; what it sent is dropped and counted
-	// against it.
+	// Score means that the peer broke the rules; what it sent is dropped and
+	// counted against it.
 	Score
-	// Refuse: the peer cannot be talked to, through no fault of either side.
+	// Refuse means that the peer cannot be talked to, through no fault of either
+	// side.
 	Refuse
-	// Stop: this machine's disk is bad; nothing that it says can be trusted.
+	// Stop means that this machine's disk is bad; nothing that it says can be
+	// trusted.
 	Stop
-	// Ignore: nothing happened that matters.
+	// Ignore means that nothing happened that matters.
 	Ignore
 )
 
@@ -47,7 +50,7 @@ func ReactionTo(err error) Reaction {
 	switch {
 	case err == nil, is(context.Canceled, store.ErrClosed, fleetsync.ErrUnknownMessage):
 		return Ignore
-	case is(store.ErrCorrupt, store.ErrFormat):
+	case is(store.ErrCorrupt, store.ErrFormat, store.ErrFailed):
 		return Stop
 	case is(fleetsync.ErrIncompatible):
 		return Refuse

@@ -138,6 +138,7 @@ func (g *gossip) scoreParams() (*pubsub.PeerScoreParams, *pubsub.PeerScoreThresh
 		topics[name] = &pubsub.TopicScoreParams{
 			SkipAtomicValidation: true, TopicWeight: 1,
 			InvalidMessageDeliveriesWeight: -1, InvalidMessageDeliveriesDecay: 0.9,
+			TimeInMeshQuantum: time.Second, // of no weight, but divided by
 		}
 	}
 	return &pubsub.PeerScoreParams{
@@ -176,7 +177,7 @@ func (g *gossip) read(ctx context.Context, sub *pubsub.Subscription) error {
 	for {
 		m, err := sub.Next(ctx)
 		if err != nil {
-			return nil //nolint:nilerr // the end of ctx, or of the router, which ends with it
+			return nil // the end of ctx, or of the router, which ends with it
 		}
 		batch, ok := m.ValidatorData.(fleetsync.GossipBatch)
 		if !ok {

@@ -64,7 +64,7 @@ func Init(ctx context.Context, cfg InitConfig) (Instance, error) {
 		made.statements = [][]byte{grant.Encode()}
 	}
 	if err == nil {
-		err = writeFile(s.rootFile(), root.Bytes(), 0o600)
+		err = writeFile(s.rootFile(), root.Bytes())
 	}
 	if err != nil {
 		s.discard()
@@ -115,7 +115,7 @@ func (n *newInstance) write(ctx context.Context) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	if err := writeFile(n.configFile(), cfg.render(), 0o600); err != nil {
+	if err := writeFile(n.configFile(), cfg.render()); err != nil {
 		return err
 	}
 	s := &seed{Owner: owner{Instance: n.key.ID(), Fleet: n.fleet[:]}, Statements: n.statements, Peers: n.peers}

@@ -57,7 +57,7 @@ func readKey(path string) (fleet.Identity, error) {
 		return fleet.Identity{}, fmt.Errorf("%w %s (mode %#o) must belong to you and be closed to others: chmod 600 it, or make a new instance if somebody may have read it",
 			ErrKeyFile, path, info.Mode().Perm())
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := os.ReadFile(path) //nolint:gosec // the user names the data directory
 	if err != nil {
 		return fleet.Identity{}, fmt.Errorf("node: read key: %w", err)
 	}
@@ -68,9 +68,9 @@ func readKey(path string) (fleet.Identity, error) {
 	return id, nil
 }
 
-// writeFile writes a file so that it is there whole or not at all, also after
-// a crash.
-func writeFile(path string, data []byte, mode os.FileMode) error {
+// writeFile writes a file, mode 0600, so that it is there whole or not at all,
+// also after a crash.
+func writeFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
 		return fmt.Errorf("node: write %s: %w", path, err)
@@ -78,7 +78,7 @@ func writeFile(path string, data []byte, mode os.FileMode) error {
 	defer os.Remove(f.Name()) //nolint:errcheck // it is renamed, or of no use
 	_, err = f.Write(data)
 	if err == nil {
-		err = f.Chmod(mode)
+		err = f.Chmod(0o600)
 	}
 	if err == nil {
 		err = f.Sync()

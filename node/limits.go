@@ -68,6 +68,8 @@ const (
 	exchangeEvery = 10 * time.Minute
 	// dialTimeout is how long one attempt to reach a member may take.
 	dialTimeout = 10 * time.Second
+	// stableAfter is how long a connection holds before it counts as good.
+	stableAfter = 5 * time.Second
 	// dialsMax bounds attempts in progress.
 	dialsMax = 8
 

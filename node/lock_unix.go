@@ -21,7 +21,7 @@ func lockFile(f *os.File) error {
 
 // syncDir makes the names in a directory durable.
 func syncDir(dir string) error {
-	d, err := os.Open(dir)
+	d, err := os.Open(dir) //nolint:gosec // the user names the data directory
 	if err != nil {
 		return fmt.Errorf("node: sync directory: %w", err)
 	}

@@ -110,12 +110,15 @@ func (m *Member) compare(s fleetsync.PeerState) {
 		m.State = MemberInSync
 	case s.Pulling:
 		m.State = MemberSyncing
+	case s.Since.IsZero():
+		// It may well have what was written here since.
+		m.State, m.Why = MemberSyncing, "not compared since the last change here"
 	case s.Behind > 0:
 		m.State = MemberAhead
 	case s.Lacks > 0:
 		m.State = MemberBehind
 	default:
-		m.State, m.Why = MemberSyncing, "not compared since the last change"
+		m.State = MemberSyncing
 	}
 }
 

@@ -75,8 +75,7 @@ func New(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	if err := n.open(ctx); err != nil {
-		n.release()
-		return nil, err
+		return nil, errors.Join(err, n.release())
 	}
 	return n, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -179,14 +180,14 @@ func (f *fixture) converge(members ...*member) {
 }
 
 func dump(members []*member) string {
-	out := ""
+	var out strings.Builder
 	for _, m := range members {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		status, err := m.Status(ctx)
 		cancel()
-		out += fmt.Sprintf("%s: %v\n%+v\n\n", m.dir, err, status)
+		fmt.Fprintf(&out, "%s: %v\n%+v\n\n", m.dir, err, status)
 	}
-	return out
+	return out.String()
 }
 
 func TestTwoGossipFromTheFirstWrite(t *testing.T) {

@@ -66,7 +66,7 @@ func (s *seed) keep(at layout) error {
 	if err := os.Mkdir(at.storeDir(), 0o700); err != nil {
 		return fmt.Errorf("node: seed: %w", err)
 	}
-	return writeFile(at.seedFile(), b, 0o600)
+	return writeFile(at.seedFile(), b)
 }
 
 // takeSeed returns the kept seed and removes it, so that it grows one store.

@@ -43,7 +43,7 @@ func PrepareSocket(dir, runtimeDir string) (string, error) {
 	if len(path) > socketPathMax {
 		return "", fmt.Errorf("%w: dir: %s is too long for a socket, and so is %s: use a shorter --dir", ErrConfig, dir, path)
 	}
-	return path, writeFile(at.socketPointer(), []byte(path+"\n"), 0o600)
+	return path, writeFile(at.socketPointer(), []byte(path+"\n"))
 }
 
 // ownDir makes sure that a directory is this user's alone: the temporary

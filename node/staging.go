@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/fleetsync/fleetd/fleet"
 )
@@ -67,7 +68,7 @@ func (s *staging) begin(rand io.Reader) error {
 	if s.key, err = fleet.NewIdentity(rand); err != nil {
 		return fmt.Errorf("node: make a key: %w", err)
 	}
-	return writeFile(s.identityFile(), s.key.Bytes(), 0o600)
+	return writeFile(s.identityFile(), s.key.Bytes())
 }
 
 // commit moves the directory to its place and gives it up.
@@ -105,19 +106,20 @@ func checkFree(target string) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("node: %w", err)
-	case len(entries) == 0:
-		return nil
 	}
-	lock, err := lockDir(target)
-	if err != nil {
-		return err
+	isLock := func(e fs.DirEntry) bool { return layout(target).lockPath() == filepath.Join(target, e.Name()) }
+	if slices.ContainsFunc(entries, isLock) {
+		lock, err := lockDir(target)
+		if err != nil {
+			return err
+		}
+		defer lock.release()
 	}
-	defer lock.release()
 	if IsInitialised(target) {
 		return fmt.Errorf("%w: %s holds an instance: run it, or choose another --dir", ErrAlreadyInitialised, target)
 	}
 	for _, e := range entries {
-		if layout(target).lockPath() != filepath.Join(target, e.Name()) {
+		if !isLock(e) {
 			return fmt.Errorf("%w: %s is not empty (%s): choose another --dir", ErrAlreadyInitialised, target, e.Name())
 		}
 	}
