@@ -69,6 +69,43 @@ func TestTheLargestHeldSyncVersionCounts(t *testing.T) {
 	same(t, int64(7), b.write(t, head).SyncVersion)
 }
 
+// TestAWriteKeepsWhatItsWriterHadSeen: the basis of one writer never shrinks,
+// also when its last version is in history only. b covered what a wrote, then
+// c, who had seen neither, became the head.
+func TestAWriteKeepsWhatItsWriterHadSeen(t *testing.T) {
+	clk := clock.NewManual(startTime())
+	a, b, c, x := newNode(t, "a", clk), newNode(t, "b", clk), newNode(t, "c", clk), newNode(t, "x", clk)
+	var seen hlc.Timestamp
+	for _, step := range []func(){
+		func() { seen = x.write(t, state.MemoryItem{ID: "m"}).UpdatedHLC },
+		func() { exchange(t, x, a); a.write(t, state.MemoryItem{ID: "m"}) },
+		func() { exchange(t, a, b); b.write(t, state.MemoryItem{ID: "m"}) },
+		func() { c.write(t, state.MemoryItem{ID: "m"}) },
+		func() { exchange(t, a, b, c); a.write(t, state.MemoryItem{ID: "m"}) },
+	} {
+		clk.Advance(time.Millisecond)
+		step()
+	}
+	last := a.log[len(a.log)-1]
+	if last.Envelope.LastWriterID != "a" || last.Basis.Stamp("x") != seen || last.Basis.Stamp("c").IsZero() {
+		t.Errorf("the last write by %s has the basis %v", last.Envelope.LastWriterID, last.Basis)
+	}
+}
+
+func TestConflictsOfOneKeyShareNothing(t *testing.T) {
+	clk := clock.NewManual(startTime())
+	a, b, c := newNode(t, "a", clk), newNode(t, "b", clk), newNode(t, "c", clk)
+	for _, n := range []*node{a, b, c} {
+		n.upsert(t, state.Skill{Slug: "deploy", Tags: []string{"tag"}})
+	}
+	exchange(t, a, b, c)
+	conflicts, err := a.Conflicts(t.Context())
+	must(t, err)
+	same(t, 2, len(conflicts))
+	conflicts[0].Winner.Skill.Tags[0], conflicts[0].Winner.Skill.Name = "changed", "changed"
+	same(t, []string{"tag", ""}, []string{conflicts[1].Winner.Skill.Tags[0], conflicts[1].Winner.Skill.Name})
+}
+
 func TestAReadFromBeforeAMergeConflicts(t *testing.T) {
 	a, b, clk := apart(t, func(a *node) {
 		a.upsert(t, state.Skill{Slug: "deploy"})

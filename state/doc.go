@@ -30,7 +30,7 @@
 //   - A store opened without Indexer{} holds records that no read finds.
 //   - A chosen skill ID is an alias. When two instances create one slug with
 //     different chosen IDs, only the winner's resolves; SkillID always does.
-//   - CompareAndSet decides within one store. Across the fleet two winners
+//   - Compare-and-set decides within one store. Across the fleet two winners
 //     become a Conflict.
 //   - A build that updates a record drops the fields of a newer build's body
 //     that it does not know; the version it replaced stays in history.

@@ -33,6 +33,7 @@ func TestQueryMatches(t *testing.T) {
 		{"or is a word", "a OR b", "a b", false},
 		{"a column filter is literal", "name:deploy", "deploy", false},
 		{"plus signs are found", "c++", "modern C++ code", true},
+		{"a term of punctuation is found within a word's reach", "++", "c++", true},
 		{"CJK matches anywhere", "署", "自动部署流程", true},
 		{"a CJK run is contiguous", "部程", "自动部署流程", false},
 		{"kana matches anywhere", "ーバ", "サーバー", true},

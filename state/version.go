@@ -2,7 +2,6 @@ package state
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/fleetsync/fleetd/merge"
@@ -32,9 +31,6 @@ func (p *replica) version(r *store.Reader, key merge.Key, stamped Envelope, body
 		return merge.Record{}, err
 	}
 	basis, syncVersion := merge.Supersede(store.Versions(held), own, p.writer, stamped.UpdatedHLC)
-	if syncVersion < 1 { // a hostile count at the end of the range
-		syncVersion = math.MaxInt64
-	}
 	rec, err := p.seal(merge.Record{
 		Key: key,
 		Envelope: merge.Envelope{

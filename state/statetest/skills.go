@@ -160,6 +160,11 @@ func skillIDCases() []testCase {
 			t.deleteSkill("x")
 			t.equal("x", t.skill("x").Slug)
 		}},
+		{"a derived id is nobody else's", func(t *run) {
+			t.upsert(state.Skill{Slug: "evil", ID: state.SkillID(state.Scope{}, "deploy")})
+			t.upsert(state.Skill{Slug: "deploy"})
+			t.equal("deploy", t.skill(state.SkillID(state.Scope{}, "deploy")).Slug)
+		}},
 		{"an id chosen in a project does not come before a global slug", func(t *run) {
 			t.upsert(state.Skill{Slug: "deploy"})
 			t.upsert(state.Skill{Slug: "evil", ID: "deploy", Scope: project("p")})
@@ -270,8 +275,17 @@ func searchCases() []testCase {
 			}
 			t.upsert(state.Skill{Slug: "other"})
 			sorted(ids)
-			found := t.search("same", 3)
-			t.equal(ids[:3], []string{found[0].ID, found[1].ID, found[2].ID})
+			for limit := range len(ids) + 2 {
+				found := []string{}
+				for _, sk := range t.search("same", limit) {
+					found = append(found, sk.ID)
+				}
+				want := ids
+				if limit > 0 {
+					want = ids[:min(limit, len(ids))]
+				}
+				t.equal(want, found)
+			}
 		}},
 	}
 }
