@@ -10,23 +10,8 @@ import (
 	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/state/clock"
 	"github.com/fleetsync/fleetd/store"
+	"github.com/fleetsync/fleetd/store/storetest"
 )
-
-// failingEngine fails its updates with fail, if set, after all was written to
-// the transaction.
-type failingEngine struct {
-	store.Engine
-	fail error
-}
-
-func (e *failingEngine) Update(fn func(store.Txn) error) error {
-	return e.Engine.Update(func(tx store.Txn) error {
-		if err := fn(tx); err != nil {
-			return err
-		}
-		return e.fail
-	})
-}
 
 // mutation is one call that writes, for a replica that holds skill "a" and
 // item "x" live, and skill "dead" and item "gone" as tombstones.
@@ -86,28 +71,60 @@ func (n *node) events(t failer) uint64 {
 }
 
 func TestAFailingEngineLeavesNothing(t *testing.T) {
-	broken := errors.New("disk broken")
+	for _, m := range mutations() {
+		for name, fault := range map[string]storetest.Fault{
+			"before": storetest.FaultBefore, "at a write": storetest.FaultWrite, "at the commit": storetest.FaultCommit,
+		} {
+			t.Run(m.name+", "+name, func(t *testing.T) {
+				n, next := faulty(t)
+				answers, sums, events := n.answers(t), n.sums(), n.events(t)
+				*next = fault
+				if err := m.do(t.Context(), n); !errors.Is(err, storetest.ErrInjected) {
+					t.Errorf("got %v, want %v", err, storetest.ErrInjected)
+				}
+				*next = storetest.FaultNone
+				same(t, answers, n.answers(t))
+				same(t, sums, n.sums())
+				same(t, events, n.events(t))
+
+				must(t, m.do(t.Context(), n))
+				same(t, events+1, n.events(t))
+			})
+		}
+	}
+}
+
+// TestAnEngineThatFailsTooLate: the write happened although nobody could say
+// so. Then all of it did, and the next write builds on it.
+func TestAnEngineThatFailsTooLate(t *testing.T) {
 	for _, m := range mutations() {
 		t.Run(m.name, func(t *testing.T) {
-			engine := &failingEngine{Engine: store.NewMemory()}
-			n := openNode(t, engine, clock.NewManual(startTime()), state.Config{InstanceID: "a"})
-			defer func() { must(t, n.Close()) }()
-			n.prepare(t)
-			answers, sums, events := n.answers(t), n.sums(), n.events(t)
-
-			engine.fail = broken
-			if err := m.do(t.Context(), n); !errors.Is(err, broken) {
-				t.Errorf("got %v, want %v", err, broken)
+			n, next := faulty(t)
+			events := n.events(t)
+			*next = storetest.FaultAfter
+			if err := m.do(t.Context(), n); !errors.Is(err, storetest.ErrInjected) {
+				t.Errorf("got %v, want %v", err, storetest.ErrInjected)
 			}
-			engine.fail = nil
-			same(t, answers, n.answers(t))
-			same(t, sums, n.sums())
-			same(t, events, n.events(t))
-
-			must(t, m.do(t.Context(), n))
+			*next = storetest.FaultNone
 			same(t, events+1, n.events(t))
+			same(t, n.derived(t), n.indexOf(t))
+			if err := m.do(t.Context(), n); err != nil && !errors.Is(err, state.ErrNotFound) {
+				t.Errorf("again: %v", err)
+			}
+			same(t, n.derived(t), n.indexOf(t))
 		})
 	}
+}
+
+// faulty returns a prepared node and how its next updates fail.
+func faulty(t *testing.T) (*node, *storetest.Fault) {
+	t.Helper()
+	next := storetest.FaultNone
+	engine := &storetest.Faulty{Engine: store.NewMemory(), Plan: func(int) storetest.Fault { return next }}
+	n := openNode(t, engine, clock.NewManual(startTime()), state.Config{InstanceID: "a"})
+	t.Cleanup(func() { must(t, n.Close()) })
+	n.prepare(t)
+	return n, &next
 }
 
 func TestAnEndedContextLeavesNothing(t *testing.T) {
