@@ -233,10 +233,12 @@ func (n *Node) fault(p peer.ID, err error) {
 	}
 }
 
-// membersChanged is called when a fleet statement was learnt.
+// membersChanged is called when a fleet statement was learnt. Others may have
+// told where a new member is before this node knew it.
 func (n *Node) membersChanged() {
 	if net, err := n.network(); err == nil {
 		net.links.look()
+		net.exchange.spread()
 		net.dialer.look()
 	}
 }
