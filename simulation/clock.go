@@ -47,7 +47,7 @@ func (c *Clock) After(d time.Duration, do func()) {
 func (c *Clock) RunFor(d time.Duration) {
 	until := c.now.Add(d)
 	for len(c.queue) > 0 && !c.queue[0].at.After(until) {
-		next := heap.Pop(&c.queue).(event) //nolint:forcetypeassert // the queue holds nothing else
+		next := heap.Pop(&c.queue).(event)
 		c.now = next.at
 		next.do()
 	}
@@ -75,7 +75,7 @@ func (q eventQueue) Less(i, j int) bool {
 	return q[i].serial < q[j].serial
 }
 func (q eventQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *eventQueue) Push(x any)   { *q = append(*q, x.(event)) } //nolint:forcetypeassert // see RunFor
+func (q *eventQueue) Push(x any)   { *q = append(*q, x.(event)) }
 func (q *eventQueue) Pop() any {
 	old := *q
 	last := old[len(old)-1]

@@ -134,6 +134,14 @@ func (c *Cluster) Clock() *Clock { return c.clock }
 // Coverage returns what happened so far.
 func (c *Cluster) Coverage() *Coverage { return c.cover }
 
+// Traffic returns what engines have sent of one type of message so far.
+func (c *Cluster) Traffic(m fleetsync.MessageType) Traffic { return c.observer.traffic[m] }
+
+// pulls returns how often anybody asked for records so far.
+func (c *Cluster) pulls() int {
+	return c.Traffic(fleetsync.TypeChanges).Messages + c.Traffic(fleetsync.TypePageReq).Messages
+}
+
 // TraceSum returns the hash of everything that happened so far.
 func (c *Cluster) TraceSum() string { return c.trace.Sum() }
 
@@ -174,8 +182,7 @@ func (c *Cluster) Run() error {
 		if c.failure != nil {
 			return c.failure
 		}
-		c.trace.note("plan", "%s", s)
-		c.do(*s)
+		c.Do(*s)
 	}
 	c.RunFor(c.plan.Rest)
 	if err := c.Heal(); err != nil {

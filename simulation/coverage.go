@@ -30,6 +30,7 @@ const (
 	FaultJoin            Fault = "join"             // an empty replica joined late
 	FaultRollback        Fault = "rollback"         // a disk came back from a backup
 	FaultLateGrant       Fault = "late grant"       // a writer nobody knows yet
+	FaultStranger        Fault = "stranger"         // a writer who is never a member
 	FaultSkew            Fault = "skew"             // a clock off by seconds
 	FaultDrift           Fault = "drift"            // a clock off by more than DriftMax
 	FaultSlowDisk        Fault = "slow disk"        // batches wait
@@ -60,6 +61,8 @@ const (
 	SometimesRevival        Marker = "revival"
 	SometimesTimeout        Marker = "timeout"
 	SometimesFastForward    Marker = "cursor fast-forward"
+	SometimesRefused        Marker = "refused room"
+	SometimesWithheld       Marker = "family withheld"
 	SometimesUnacknowledged Marker = "unacknowledged write kept"
 )
 
@@ -131,7 +134,7 @@ func AllFaults() []Fault {
 	return []Fault{
 		FaultLoss, FaultDuplicate, FaultReorder, FaultStray, FaultStraggler, FaultUnsent, FaultCut,
 		FaultPartition, FaultAsymmetric, FaultDisconnect, FaultUnseenReconnect, FaultCrash, FaultCrashWriting,
-		FaultAbsence, FaultJoin, FaultRollback, FaultLateGrant, FaultSkew, FaultDrift,
+		FaultAbsence, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultSkew, FaultDrift,
 		FaultSlowDisk, FaultDiskRefused, FaultDiskDoubt, FaultDiskRead, FaultTwin,
 	}
 }
@@ -142,6 +145,6 @@ func AllMarkers() []Marker {
 		SometimesFeed, SometimesPage, SometimesPageResumed, SometimesCursorInvalid, SometimesForcedListing,
 		SometimesGossip, SometimesAnnounced, SometimesParked, SometimesParkedFuture, SometimesReleased,
 		SometimesConflict, SometimesDelete, SometimesRevival, SometimesTimeout, SometimesFastForward,
-		SometimesUnacknowledged,
+		SometimesUnacknowledged, SometimesRefused, SometimesWithheld,
 	}
 }

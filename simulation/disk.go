@@ -79,7 +79,7 @@ func (d *disk) repair() { d.refuse, d.doubt, d.unreadable, d.tripped = 0, 0, 0, 
 // cannot write to it any more.
 func (d *disk) restart() *disk {
 	next := *d
-	next.Memory = d.Memory.Clone()
+	next.Memory = d.Clone()
 	next.tripped = nil
 	return &next
 }

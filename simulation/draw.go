@@ -65,6 +65,10 @@ func (p *planner) fleet() {
 	p.plan.TickEvery = pick(p.dice, 200*time.Millisecond, 500*time.Millisecond)
 	p.plan.Skews = make([]time.Duration, p.plan.Replicas)
 	p.plan.Grants = make([]GrantMode, p.plan.Replicas)
+	p.plan.Withheld = make([]string, p.plan.Replicas)
+	if p.plan.Topology == Mesh && p.chance(0.1) {
+		p.plan.Withheld[p.replica()] = pick(p.dice, "skill", "memory", "note")
+	}
 }
 
 func (p *planner) weather() Weather {
@@ -183,7 +187,12 @@ func (p *planner) members() {
 		case n < 24:
 			p.plan.Grants[i] = GrantLate
 			p.add(p.at(), Step{Act: ActGrant, Replica: i})
+		case n < 26 && p.plan.Topology == Mesh:
+			p.plan.Grants[i] = GrantNever
 		}
+	}
+	if !slices.Contains(p.plan.Grants, GrantNever) && p.chance(0.15) {
+		p.plan.ParkedMax = p.between(1, 20)
 	}
 	if p.chance(0.3) {
 		late := 1 + p.IntN(p.plan.Replicas-1)

@@ -41,6 +41,8 @@ func (c *Cluster) found() error {
 			c.cover.fault(FaultLateGrant)
 		case GrantLate:
 			c.cover.fault(FaultLateGrant)
+		case GrantNever:
+			c.cover.fault(FaultStranger)
 		}
 	}
 	for _, r := range c.replicas {
@@ -67,6 +69,9 @@ func (r *Replica) install(records []merge.Record) error {
 	r.disk = r.disk.restart()
 	return nil
 }
+
+// member reports whether the fleet takes the replica in, sooner or later.
+func (r *Replica) member() bool { return r.cluster.plan.Grants[r.number] != GrantNever }
 
 // launch starts a replica, again and again while its disk fails.
 func (r *Replica) launch() {
@@ -117,7 +122,7 @@ func (c *Cluster) restate() {
 		c.RunFor(time.Second)
 	}
 	for _, r := range c.replicas[1:] {
-		if _, known := admin.process.authority.Member(r.ID()); known {
+		if _, known := admin.process.authority.Member(r.ID()); known || !r.member() {
 			continue
 		}
 		if err := c.state(r); err != nil {

@@ -169,7 +169,7 @@ func (m *model) kept(rec *merge.Record) (bool, error) {
 func (m *model) expected(extant map[merge.Hash]bool) map[merge.Key][]merge.Version {
 	all := map[merge.Key][]merge.Version{}
 	for _, w := range m.order {
-		if !w.acknowledged && !extant[w.record.Hash()] {
+		if !w.acknowledged && !extant[w.record.Hash()] || !m.offered(&w.record) {
 			continue
 		}
 		if !w.acknowledged {
@@ -184,6 +184,17 @@ func (m *model) expected(extant map[merge.Hash]bool) map[merge.Key][]merge.Versi
 		}
 	}
 	return all
+}
+
+// offered reports whether the writer of a version shares it, and the fleet
+// takes it.
+func (m *model) offered(rec *merge.Record) bool {
+	n := m.cluster.numberOf(rec.Envelope.LastWriterID)
+	if n < 0 {
+		return true // the fleet's root
+	}
+	writer := m.cluster.replicas[n]
+	return writer.member() && writer.shares(rec.Key.Section())
 }
 
 // horizon returns the newest stamp of all versions.

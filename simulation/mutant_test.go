@@ -19,6 +19,9 @@ func caught(t *testing.T, options simulation.Options) int {
 	for n := 1; n <= catchMax; n++ {
 		if _, err := runSeed(uint64(n), options); err != nil {
 			t.Logf("caught by seed %d: %.300s", n, err)
+			if _, sound := runSeed(uint64(n), simulation.Options{}); mutant == "" && sound != nil {
+				t.Errorf("seed %d fails without the fault too: %v", n, sound)
+			}
 			return n
 		}
 	}

@@ -11,18 +11,26 @@ import (
 // observer watches what engines say and want done, for the trace and the
 // coverage. It decides nothing.
 type observer struct {
-	trace *Trace
-	cover *Coverage
-	// timeouts and invalid are the newest counters seen of each process.
-	timeouts map[*process]uint64
+	trace    *Trace
+	cover    *Coverage
+	timeouts map[*process]uint64 // the newest counter seen of each process
+	traffic  map[fleetsync.MessageType]Traffic
+}
+
+// Traffic is what was sent of one type of message.
+type Traffic struct {
+	Messages int
+	Bytes    int64
 }
 
 func newObserver(t *Trace, c *Coverage) *observer {
-	return &observer{trace: t, cover: c, timeouts: map[*process]uint64{}}
+	return &observer{trace: t, cover: c, timeouts: map[*process]uint64{}, traffic: map[fleetsync.MessageType]Traffic{}}
 }
 
 func (o *observer) sent(r *Replica, to int, m fleetsync.Message, size int) {
 	r.note("> %d %s (%d bytes)", to, describe(m), size)
+	t := o.traffic[m.Type()]
+	o.traffic[m.Type()] = Traffic{Messages: t.Messages + 1, Bytes: t.Bytes + int64(size)}
 	if n := r.process.engine.Counters().Timeouts; n > o.timeouts[r.process] {
 		o.cover.Markers[SometimesTimeout] += int(n - o.timeouts[r.process])
 		o.timeouts[r.process] = n
@@ -32,6 +40,10 @@ func (o *observer) sent(r *Replica, to int, m fleetsync.Message, size int) {
 func (o *observer) received(r *Replica, from int, m fleetsync.Message) {
 	r.note("< %d %s", from, describe(m))
 	switch m := m.(type) {
+	case *fleetsync.Hello:
+		if len(m.Heads.Withheld) > 1 { // the session family always is
+			o.cover.sometimes(SometimesWithheld)
+		}
 	case *fleetsync.CursorInvalid:
 		o.cover.sometimes(SometimesCursorInvalid)
 	case *fleetsync.PageReq:
@@ -55,6 +67,7 @@ func (o *observer) applied(r *Replica, b *fleetsync.ApplyBatch, res store.Result
 	r.note("apply %d by %s: %d records, %d to park; applied %d, covered %d, known %d, parked %d, refused %d%s",
 		b.ID, b.Batch.Path, len(b.Batch.Records), len(b.Batch.Park),
 		res.Applied, res.Covered, res.Known, res.Parked, res.Refused, moves(&b.Batch))
+	o.cover.Markers[SometimesRefused] += res.Refused
 	o.cover.Markers[SometimesParked] += res.Parked
 	o.cover.Markers[SometimesParkedFuture] += max(res.Parked-len(b.Batch.Park), 0)
 	o.countPath(&b.Batch, res)
@@ -122,14 +135,14 @@ func describe(m fleetsync.Message) string {
 }
 
 func describeHeads(h *fleetsync.Heads) string {
-	text := "["
+	text := []byte("[")
 	for i, s := range h.Sections {
 		if i > 0 {
-			text += "; "
+			text = append(text, "; "...)
 		}
-		text += fmt.Sprintf("%s: %d to %d", sectionName(s.Section), s.Count, s.Head)
+		text = fmt.Appendf(text, "%s: %d to %d", sectionName(s.Section), s.Count, s.Head)
 	}
-	return text + "]"
+	return string(append(text, ']'))
 }
 
 func sectionName(id string) string {

@@ -29,6 +29,10 @@ type Plan struct {
 	Absent []int
 	// Grants says of each replica how the others learn that it is a member.
 	Grants []GrantMode
+	// Withheld is by replica a family that it does not share; empty for none.
+	Withheld []string
+	// ParkedMax bounds what each store keeps parked; 0 leaves the default.
+	ParkedMax int
 	// Steps happen in order, each After the one before.
 	Steps []Step
 	// Rest is how much time passes after the last step, before all faults end.
@@ -89,6 +93,7 @@ const (
 	GrantKnown GrantMode = iota // everybody knows from the start
 	GrantOwn                    // only the replica itself holds its grant
 	GrantLate                   // nobody holds it until a Grant step states it
+	GrantNever                  // it is a stranger that holds the fleet's statements
 )
 
 // Step is one thing that happens.

@@ -66,6 +66,11 @@ func (r *Replica) Engine() *fleetsync.Engine { return r.process.engine }
 // Now returns what the replica's own clock shows.
 func (r *Replica) Now() time.Time { return r.cluster.clock.Now().Add(r.skew) }
 
+// shares reports whether the replica shares a section.
+func (r *Replica) shares(s merge.Section) bool {
+	return fleetsync.DefaultShare(s) && s.Family != r.cluster.plan.Withheld[r.number]
+}
+
 // replicaClock is the replica's clock as package state takes it.
 type replicaClock struct{ *Replica }
 
@@ -80,6 +85,7 @@ func (r *Replica) start() error {
 	var err error
 	p.store, err = store.Open(r.disk, store.Config{
 		Now: r.Now, Rand: random, Indexer: state.Indexer{}, OnCommit: r.onCommit,
+		ParkedMax: c.plan.ParkedMax,
 	})
 	if err != nil {
 		return fmt.Errorf("replica %d: open: %w", r.number, err)
@@ -88,7 +94,7 @@ func (r *Replica) start() error {
 		return fmt.Errorf("replica %d: learn: %w", r.number, err)
 	}
 	p.engine = fleetsync.New(fleetsync.Config{
-		Self: r.ID(), Fleet: c.charter.fleet, Share: fleetsync.DefaultShare, EventType: state.Indexer{}.EventType,
+		Self: r.ID(), Fleet: c.charter.fleet, Share: r.shares, EventType: state.Indexer{}.EventType,
 		Rand: random, Gossip: c.plan.Gossip, Now: r.Now(),
 		HeartbeatEvery: c.plan.HeartbeatEvery, RequestTimeout: c.plan.RequestTimeout,
 	}, p.store, p.authority)

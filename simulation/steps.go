@@ -6,8 +6,10 @@ import (
 	"github.com/fleetsync/fleetd/hlc"
 )
 
-// do carries out one step. A step that makes no sense now is skipped.
-func (c *Cluster) do(s Step) {
+// Do carries out one step now; its After is not looked at. A step that makes
+// no sense now is skipped. What goes wrong is in Err.
+func (c *Cluster) Do(s Step) {
+	c.trace.note("plan", "%s", s)
 	r := c.replicas[s.Replica]
 	switch s.Act {
 	case ActPartition:
@@ -16,36 +18,51 @@ func (c *Cluster) do(s Step) {
 		c.asymmetric(s)
 	case ActDisconnect:
 		c.sever(s)
+	case ActJump:
+		c.clock.Jump(s.For)
+		c.cover.fault(FaultAbsence)
+	case ActGrant:
+		if err := c.state(r); err != nil && !tolerable(err) {
+			c.fail("%v", err)
+		}
+	case ActSlow, ActRefuse, ActDoubt, ActUnreadable:
+		c.spoil(r, s)
+	default:
+		if !c.doToProcess(r, s) {
+			c.work(r, s)
+		}
+	}
+}
+
+// doToProcess carries out the steps that start and end processes.
+func (c *Cluster) doToProcess(r *Replica, s Step) (done bool) {
+	switch s.Act {
 	case ActCrash:
 		c.crash(r, s.For)
 	case ActCrashWrite:
 		c.crashWriting(r, s)
 	case ActAbsence:
-		c.leave(r)
+		c.network.allow(r.number, false)
 	case ActReturn:
 		c.network.allow(r.number, true)
-	case ActJump:
-		c.clock.Jump(s.For)
-		c.cover.fault(FaultAbsence)
 	case ActJoin:
-		if r.started == 0 {
-			c.cover.fault(FaultJoin)
-			r.launch()
-		}
+		c.join(r)
 	case ActBackup:
 		r.backup = r.disk.Clone()
 	case ActRollback:
 		c.rollback(r, s.For)
-	case ActGrant:
-		if err := c.state(r); err != nil && !tolerable(err) {
-			c.fail("%v", err)
-		}
 	case ActSkew:
 		c.shift(r, s.For)
-	case ActSlow, ActRefuse, ActDoubt, ActUnreadable:
-		c.spoil(r, s)
 	default:
-		c.work(r, s)
+		return false
+	}
+	return true
+}
+
+func (c *Cluster) join(r *Replica) {
+	if r.started == 0 {
+		c.cover.fault(FaultJoin)
+		r.launch()
 	}
 }
 
@@ -112,11 +129,6 @@ func (c *Cluster) crashWriting(r *Replica, s Step) {
 		r.kill(c.dice.duration(0, 30*time.Second))
 		c.clock.After(s.For, r.launch)
 	}
-}
-
-// leave takes a replica off the network until it returns.
-func (c *Cluster) leave(r *Replica) {
-	c.network.allow(r.number, false)
 }
 
 // rollback puts a replica's disk back to its backup.

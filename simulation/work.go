@@ -56,8 +56,9 @@ func (c *Cluster) work(r *Replica, s Step) {
 	case ActSettle:
 		err = r.settle()
 	case ActTwin:
-		if peer := c.replicas[s.Peer]; peer.process != nil {
-			err = r.twin(peer, targetOf(s.Count).key())
+		key := targetOf(s.Count).key()
+		if peer := c.replicas[s.Peer]; peer.process != nil && r.shares(key.Section()) && peer.shares(key.Section()) {
+			err = r.twin(peer, key)
 		}
 	default:
 		err = r.edit(targetOf(s.Count), c.text(40))

@@ -1,0 +1,58 @@
+// Package simulation runs a whole fleet in one goroutine, from one number: the
+// production engine, store, merge, state and fleet code over a virtual network,
+// virtual disks and virtual clocks. A [Plan] says what happens, [NewPlan] draws
+// one from a seed, and a [Cluster] carries it out: agents write, edit, delete
+// and revive the same records on several replicas while messages are lost,
+// duplicated, reordered and held up, links are cut in one direction or both,
+// processes die between two writes and within one, disks fail, are slow, or
+// come back from a backup, clocks are wrong by seconds or by more than the
+// fleet tolerates, members are away for weeks, join late, or write before
+// anybody knows that they may. Then all faults end, and the fleet must become
+// one within [Cluster.Bound].
+//
+//	c, err := simulation.New(simulation.NewPlan(42), simulation.Options{})
+//	err = c.Run()
+//
+// For a test of one situation, fill a Plan by hand ([Calm]), and call
+// [Cluster.Do], [Cluster.RunFor], [Cluster.Heal], [Cluster.Converge] and
+// [Cluster.Check] as needed.
+//
+// # What is real
+//
+// Every message passes the wire codec, every gossip message its decoder, every
+// record is signed with a real key and its signature verified, once for each
+// record. Stores run over the memory engine, which keeps what the last update
+// committed. What package node does is played by replica.go: it carries out
+// what engines ask for, with delays, and nothing of it decides anything.
+//
+// # Invariants
+//
+// Checked at each commit, and for the rest when the fleet has converged, on
+// every replica:
+//
+//   - I1: equal sets of versions, equal roots, nothing parked that is
+//     admissible, equal conflicts, equal reads through package state.
+//   - I2: every acknowledged write is held, or covered by what is held; the head
+//     is last-writer-wins over all of them. The model that knows them is told
+//     by writers alone.
+//   - I3: the stamps of an instance rise strictly across restarts, and follow
+//     everything that its store had committed.
+//   - I4: no version is merged that the statements known there do not admit, or
+//     whose stamp lies too far ahead.
+//   - I5: records are held byte for byte as they were written, and nothing that
+//     is private to a replica is anywhere else.
+//   - I6: the feed has each held version once; the store's own rows agree.
+//   - I7: no honest peer is blamed.
+//   - I8: equal seeds give equal traces (TestSameSeedSameTrace).
+//
+// TestForgottenRepairIsCaught and TestMissingTieBreakIsCaught plant faults to
+// prove that these checks notice.
+//
+// # Hazards
+//
+//   - A replica whose disk was rolled back writes nothing until its clock has
+//     passed all that it had issued before, since the rule for that, a successor
+//     key, does not exist yet.
+//   - A clock is put back only together with a restart: within a process Go's
+//     own time goes on, and engines are given no other.
+package simulation
