@@ -186,7 +186,18 @@ func (i *Invitation) validate() error {
 		return fmt.Errorf("%w: invitation of %d uses, 1 to %d", ErrMalformed, i.Uses, usesMax)
 	case i.Name != "" && i.Uses > 1:
 		return fmt.Errorf("%w: invitation of %d uses with one name", ErrMalformed, i.Uses)
-	case len(i.Redeemed) > i.Uses:
+	}
+	if err := validateCapabilities(i.Capabilities); err != nil {
+		return err
+	}
+	if err := validateScopes(i.Scopes); err != nil {
+		return err
+	}
+	return i.validateUses()
+}
+
+func (i *Invitation) validateUses() error {
+	if len(i.Redeemed) > i.Uses {
 		return fmt.Errorf("%w: invitation used %d times of %d", ErrMalformed, len(i.Redeemed), i.Uses)
 	}
 	for _, r := range i.Redeemed {
@@ -194,8 +205,5 @@ func (i *Invitation) validate() error {
 			return fmt.Errorf("%w: invitation used by %q, which is no key, or without a statement", ErrMalformed, r.Joiner)
 		}
 	}
-	if err := validateCapabilities(i.Capabilities); err != nil {
-		return err
-	}
-	return validateScopes(i.Scopes)
+	return nil
 }
