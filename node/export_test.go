@@ -27,26 +27,6 @@ const InvitationsMax = invitationsMax
 // Verdict is what Status says of members.
 func Verdict(members []Member) (bool, string) { return verdict(members) }
 
-// Stage begins a data directory and stops there, as a process that dies does.
-func Stage(dir string, key fleet.Identity) error {
-	s, err := stage(dir, failingRand{})
-	if err != nil {
-		// The staging directory is there; leave the given key in it.
-		return err
-	}
-	defer s.lock.release()
-	return writeFile(s.identityFile(), key.Bytes())
-}
-
-type failingRand struct{}
-
-func (failingRand) Read(b []byte) (int, error) {
-	for i := range b {
-		b[i] = byte(i)
-	}
-	return len(b), nil
-}
-
 // ReadKey reads a key file.
 func ReadKey(path string) (fleet.Identity, error) { return readKey(path) }
 

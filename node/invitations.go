@@ -159,7 +159,28 @@ func (v *invitations) redeem(ctx context.Context, req fleet.JoinRequest, joiner 
 	if err != nil {
 		return fleet.JoinReply{}, err
 	}
-	return accepted.Reply(authority.Chain(rec)), nil
+	return accepted.Reply(v.proof(rec)), nil
+}
+
+// proof returns the statements that make a grant valid, and those that make
+// this instance a member: the joiner talks to members alone, and where root
+// signed its grant, nothing else says that its inviter is one.
+func (v *invitations) proof(grant *merge.Record) []*merge.Record {
+	authority := v.admission.authority
+	proof := authority.Chain(grant)
+	for _, rec := range authority.Statements() {
+		g, err := fleet.GrantOf(rec)
+		if err != nil || g.Member != v.self {
+			continue
+		}
+		for _, link := range authority.Chain(rec) {
+			known := func(r *merge.Record) bool { return r.Hash() == link.Hash() }
+			if !slices.ContainsFunc(proof, known) && len(proof) < proofMax {
+				proof = append(proof, link)
+			}
+		}
+	}
+	return proof
 }
 
 func (v *invitations) seal(g fleet.Grant) (merge.Record, error) {
