@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -99,7 +100,11 @@ func (c *Cluster) rootsOf(r *Replica) string {
 func (c *Cluster) Check() error {
 	// What is on its way must not change anything any more.
 	before := c.rootsOf(c.replicas[0])
-	c.RunFor(2 * c.plan.HeartbeatEvery)
+	settle := 2
+	if len(c.members()) < len(c.replicas) {
+		settle = 8 // everybody looks once through what a stranger has
+	}
+	c.RunFor(time.Duration(settle) * c.plan.HeartbeatEvery)
 	pulls := c.pulls()
 	c.RunFor(2 * c.plan.HeartbeatEvery)
 	if more := c.pulls() - pulls; more > 0 {

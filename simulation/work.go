@@ -41,33 +41,37 @@ func (c *Cluster) work(r *Replica, s Step) {
 	if r.process == nil || r.mute() {
 		return
 	}
-	var err error
-	switch s.Act {
-	case ActDelete:
-		err = r.remove(targetOf(s.Count))
-	case ActBurst:
-		err = r.burst(s.Count)
-	case ActLarge:
-		err = r.large(s.Count)
-	case ActPrivate:
-		err = r.private()
-	case ActForeign:
-		err = r.write(draft{key: merge.Key{Kind: "note.todo", ID: "list"}, body: []byte{0xa0}, deleted: c.dice.chance(0.2)})
-	case ActSettle:
-		err = r.settle()
-	case ActTwin:
-		key := targetOf(s.Count).key()
-		if peer := c.replicas[s.Peer]; peer.process != nil && r.shares(key.Section()) && peer.shares(key.Section()) {
-			err = r.twin(peer, key)
-		}
-	default:
-		err = r.edit(targetOf(s.Count), c.text(40))
-	}
+	err := c.act(r, s)
 	if err != nil && !tolerable(err) {
 		c.fail("replica %d cannot %s: %v", r.number, s.Act, err)
 	}
 	if err != nil {
 		r.note("did not %s: %v", s.Act, err)
+	}
+}
+
+func (c *Cluster) act(r *Replica, s Step) error {
+	switch s.Act {
+	case ActDelete:
+		return r.remove(targetOf(s.Count))
+	case ActBurst:
+		return r.burst(s.Count)
+	case ActLarge:
+		return r.large(s.Count)
+	case ActPrivate:
+		return r.private()
+	case ActForeign:
+		return r.write(draft{key: merge.Key{Kind: "note.todo", ID: "list"}, body: []byte{0xa0}, deleted: c.dice.chance(0.2)})
+	case ActSettle:
+		return r.settle()
+	case ActTwin:
+		key, peer := targetOf(s.Count).key(), c.replicas[s.Peer]
+		if peer.process == nil || !r.shares(key.Section()) || !peer.shares(key.Section()) {
+			return nil
+		}
+		return r.twin(peer, key)
+	default:
+		return r.edit(targetOf(s.Count), c.text(40))
 	}
 }
 

@@ -116,8 +116,8 @@ func (r *Replica) twin(peer *Replica, key merge.Key) error {
 			return err
 		}
 	}
-	if !peer.process.authority.Judge(&twins[1]) {
-		return nil
+	if !peer.process.authority.Judge(&twins[1]) || stamp.Wall > peer.Now().Add(hlc.DriftMax).UnixMilli() {
+		return nil // the import would park it
 	}
 	if err := r.attempt(&twins[0]); err != nil {
 		return err
