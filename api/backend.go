@@ -14,9 +14,10 @@ import (
 type Backend interface {
 	// State is the node's copy of what the fleet knows.
 	State() state.Replica
-	// Status tells what the node knows without asking anybody. The verdict is
-	// left to the API.
+	// Status tells what the node knows without asking anybody.
 	Status(ctx context.Context) (wire.Status, error)
+	// Members lists all members, the node included, by name.
+	Members(ctx context.Context) ([]wire.Member, error)
 	// Probe asks every other member for its root, and waits for each answer as
 	// long as ctx allows at most.
 	Probe(ctx context.Context) (wire.Probe, error)
@@ -26,9 +27,12 @@ type Backend interface {
 	Ready(ctx context.Context) error
 }
 
-// InviteOptions are the choices of an invitation; zero values are defaults.
+// InviteOptions are the choices of an invitation; zero values are defaults, and
+// Can as in wire.InvitationRequest.
 type InviteOptions struct {
-	Name string
-	TTL  time.Duration
-	Uses int
+	Name   string
+	TTL    time.Duration
+	Uses   int
+	Can    []string
+	Scopes []state.Scope
 }

@@ -20,7 +20,7 @@ import (
 type backend struct {
 	state   state.Replica
 	members []wire.Member
-	answers []wire.Answer
+	probe   wire.Probe
 	invited api.InviteOptions
 	err     error // what Status, Probe, Invite and Ready return
 }
@@ -43,11 +43,13 @@ func newBackend(tb testing.TB) *backend {
 func (b *backend) State() state.Replica { return b.state }
 
 func (b *backend) Status(context.Context) (wire.Status, error) {
-	return wire.Status{ID: "local", Name: "local", Members: b.members}, b.err
+	return wire.Status{ID: "local", Name: "local", Verdict: "fine", Members: b.members}, b.err
 }
 
+func (b *backend) Members(context.Context) ([]wire.Member, error) { return b.members, b.err }
+
 func (b *backend) Probe(context.Context) (wire.Probe, error) {
-	return wire.Probe{Root: "00", Members: b.answers}, b.err
+	return b.probe, b.err
 }
 
 func (b *backend) Invite(_ context.Context, opts api.InviteOptions) (wire.Invitation, error) {

@@ -3,7 +3,5 @@ package api
 // For tests.
 var (
 	AllowUser        = allowUser
-	Converged        = converged
-	Verdict          = verdict
 	HasLoneSurrogate = hasLoneSurrogate
 )

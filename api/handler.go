@@ -33,15 +33,15 @@ func NewHandler(backend Backend, cfg Config) http.Handler {
 		h.log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Version.SchemaVersion = wire.SchemaVersion
-	f := fleet{backend: backend, version: cfg.Version}
-	h.read("GET /livez", f.live)
-	h.read("GET /readyz", f.ready)
-	h.read("GET /v1/version", f.versions)
-	h.read("GET /v1/status", f.status)
-	h.read("GET /v1/members", f.members)
-	h.read("GET /v1/conflicts", f.conflicts)
-	h.read("POST /v1/probe", f.probe)
-	h.write("POST /v1/invitations", f.invite)
+	a := about{backend: backend, version: cfg.Version}
+	h.read("GET /livez", a.live)
+	h.read("GET /readyz", a.ready)
+	h.read("GET /v1/version", a.versions)
+	h.read("GET /v1/status", a.status)
+	h.read("GET /v1/members", a.members)
+	h.read("GET /v1/conflicts", a.conflicts)
+	h.read("POST /v1/probe", a.probe)
+	h.write("POST /v1/invitations", a.invite)
 	s := skills{library: backend.State().SkillLibrary()}
 	h.read("GET /v1/skills", s.list)
 	h.read("GET /v1/skills/{ref}", s.get)

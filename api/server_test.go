@@ -108,7 +108,7 @@ func TestListen(t *testing.T) {
 		if _, err := api.Listen(t.Context(), path); err == nil {
 			t.Error("Listen took the place of a file")
 		}
-		if text, err := os.ReadFile(path); err != nil || string(text) != "precious" { //nolint:gosec // the file that the test made
+		if text, err := os.ReadFile(path); err != nil || string(text) != "precious" {
 			t.Errorf("the file holds %q, %v", text, err)
 		}
 	})

@@ -123,7 +123,8 @@ func (c *Client) explain(err error) error {
 	var timeout net.Error
 	dialled := errors.As(err, &op) && op.Op == "dial"
 	switch {
-	case dialled && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)):
+	// EINVAL is what a path gets that is too long: nobody can listen there.
+	case dialled && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EINVAL)):
 		return fmt.Errorf("%w: nobody answers on %s", ErrNotRunning, c.socket)
 	case dialled, errors.Is(err, context.Canceled), errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Errorf("client: %w", err)

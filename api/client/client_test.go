@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/fleetsync/fleetd/api/client"
@@ -71,6 +72,7 @@ func TestADaemonThatIsNotThereIsToldFromOneThatFails(t *testing.T) {
 	}{
 		"no socket":                        {filepath.Join(t.TempDir(), "s"), client.ErrNotRunning},
 		"no directory":                     {filepath.Join(t.TempDir(), "d", "s"), client.ErrNotRunning},
+		"a path too long for a socket":     {filepath.Join(t.TempDir(), strings.Repeat("x", 200)), client.ErrNotRunning},
 		"a connection that is closed":      {stale, client.ErrLost},
 		"an answer that is cut":            {answering(t, saying("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{")), client.ErrLost},
 		"an answer that is no JSON":        {answering(t, saying("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")), client.ErrForeign},

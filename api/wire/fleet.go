@@ -4,10 +4,14 @@ import "time"
 
 // The states of a member, as the answering node sees it.
 const (
-	StateSelf    = "self"    // the answering node
-	StateInSync  = "in_sync" // connected, and equal when last compared
-	StateSyncing = "syncing" // connected, and not equal yet, or not compared yet
-	StateOffline = "offline" // not connected
+	StateSelf         = "self"         // the answering node
+	StateInSync       = "in_sync"      // connected, and equal when last compared
+	StateSyncing      = "syncing"      // connected; exchanging, or not compared yet
+	StateBehind       = "behind"       // connected; it lacks versions that this node holds
+	StateAhead        = "ahead"        // connected; it holds versions that this node lacks
+	StateOffline      = "offline"      // not connected
+	StateIncompatible = "incompatible" // connected, but nothing can be exchanged
+	StateNeverSeen    = "never_seen"   // never connected with this node
 )
 
 // Member is an instance that belongs to the fleet.
@@ -17,18 +21,21 @@ type Member struct {
 	// Role is "member" or "admin".
 	Role  string `json:"role"`
 	State string `json:"state"`
-	// Behind counts the versions that this node is known to lack of the
-	// member's: an upper bound.
-	Behind int64 `json:"behind"`
-	// Lacks counts the versions that the member is known to lack of this node's.
-	Lacks int64 `json:"lacks"`
-	// Since is when State began, as far as this run of the node knows.
+	// Behind counts the versions of this node that the member is known to lack.
+	Behind uint64 `json:"behind"`
+	// Ahead counts the versions of the member that this node is known to lack:
+	// an upper bound.
+	Ahead uint64 `json:"ahead"`
+	// Since is when it was first not equal, or last seen; null when that is
+	// unknown, and in sync.
 	Since *time.Time `json:"since"`
-	// Addresses are where the member was reached, or said to be reachable.
+	// Why says more of a state that is not in sync.
+	Why string `json:"why,omitempty"`
+	// Addresses are where the member is said to be.
 	Addresses []string `json:"addresses"`
 }
 
-// MemberList is every member, this node included, by name.
+// MemberList is every member, the answering node included, by name.
 type MemberList struct {
 	SchemaVersion int      `json:"schema_version"`
 	Members       []Member `json:"members"`
@@ -37,29 +44,28 @@ type MemberList struct {
 // Status is what one node knows, without asking anybody.
 type Status struct {
 	SchemaVersion int `json:"schema_version"`
-	// InSync says that every member is connected and was equal when last
+	// InSync says that every other member is connected and was equal when last
 	// compared. A fleet of one is in sync.
 	InSync bool `json:"in_sync"`
-	// Verdict says the same in a sentence, and when not, who is behind.
+	// Verdict says the same in a sentence, and when not, which member differs,
+	// by how much, since when and why.
 	Verdict string `json:"verdict"`
 	// ID, Name and Fleet say who answers.
 	ID    string `json:"id"`
 	Name  string `json:"name"`
 	Fleet string `json:"fleet"`
-	// Records counts the live and deleted records that the fleet shares.
+	// Records counts the versions that this node holds of what the fleet shares.
 	Records int64 `json:"records"`
-	// Root is one digest of everything that the fleet shares, in hex: equal on
-	// nodes that hold the same.
+	// Root is the digest of them, in hex: equal on nodes that hold the same.
 	Root string `json:"root"`
-	// Conflicts counts the writes that lost to a concurrent one.
+	// Conflicts counts the versions that lost to a concurrent one.
 	Conflicts int `json:"conflicts"`
 	// Parked counts the versions that wait for authority or for their time.
 	Parked int `json:"parked"`
-	// Addresses are where this node listens.
+	// Addresses are where this node can be reached.
 	Addresses []string `json:"addresses"`
 	// Store is "badger" or "memory".
-	Store     string    `json:"store"`
-	StartedAt time.Time `json:"started_at"`
+	Store string `json:"store"`
 	// Members are all members, this node included, by name.
 	Members []Member `json:"members"`
 }
@@ -68,21 +74,22 @@ type Status struct {
 type Answer struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Answered says that it replied in time; Root is then its digest.
-	Answered bool   `json:"answered"`
-	Root     string `json:"root,omitempty"`
-	Equal    bool   `json:"equal"`
-	// Error says why it did not answer.
-	Error string `json:"error,omitempty"`
+	// Answered says that it replied in time.
+	Answered bool `json:"answered"`
+	// Equal says that its root is that of the node that asked.
+	Equal bool `json:"equal"`
+	// Why says why it did not answer, or is not equal.
+	Why string `json:"why,omitempty"`
 }
 
 // Probe is the outcome of asking every other member for its root.
 type Probe struct {
 	SchemaVersion int `json:"schema_version"`
 	// Converged says that at least one other member answered and that all that
-	// answered have this node's root. A fleet of one has converged.
-	Converged bool   `json:"converged"`
-	Root      string `json:"root"`
+	// answered are equal. A fleet of one has converged.
+	Converged bool `json:"converged"`
+	// Root is that of the node that asked.
+	Root string `json:"root"`
 	// Members are the other members, by name.
 	Members []Answer `json:"members"`
 }
@@ -96,6 +103,12 @@ type InvitationRequest struct {
 	TTLSeconds int64 `json:"ttl_seconds,omitempty"`
 	// Uses is how many may join by it; 0 means one.
 	Uses int `json:"uses,omitempty"`
+	// Can are the families that the joiner may write, or "*". Null stands for
+	// memory, skill and session; an empty list is a member that only reads.
+	Can []string `json:"can"`
+	// Scopes limit what the joiner may write: a record's scope must agree with
+	// one of them in every field that it sets. None means every scope.
+	Scopes []Scope `json:"scopes,omitempty"`
 }
 
 // Invitation is a ticket for a new member. Whoever holds it may join.

@@ -9,68 +9,50 @@ import (
 	"github.com/fleetsync/fleetd/api/wire"
 )
 
-// fleet serves what is about the node and its fleet.
-type fleet struct {
+// about serves what is about the node and its fleet.
+type about struct {
 	backend Backend
 	version wire.Build
 }
 
-func (f fleet) status(r *http.Request) (reply, error) {
+func (a about) status(r *http.Request) (reply, error) {
 	if err := paramsOf(r).done(); err != nil {
 		return reply{}, err
 	}
-	status, err := f.backend.Status(r.Context())
+	status, err := a.backend.Status(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
 	status.SchemaVersion = wire.SchemaVersion
-	status.InSync, status.Verdict = verdict(status.Members, time.Now())
 	return ok(status), nil
 }
 
-func (f fleet) members(r *http.Request) (reply, error) {
+func (a about) members(r *http.Request) (reply, error) {
 	if err := paramsOf(r).done(); err != nil {
 		return reply{}, err
 	}
-	status, err := f.backend.Status(r.Context())
+	members, err := a.backend.Members(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(wire.MemberList{SchemaVersion: wire.SchemaVersion, Members: status.Members}), nil
+	return ok(wire.MemberList{SchemaVersion: wire.SchemaVersion, Members: members}), nil
 }
 
-func (f fleet) probe(r *http.Request) (reply, error) {
+func (a about) probe(r *http.Request) (reply, error) {
 	if err := paramsOf(r).done(); err != nil {
 		return reply{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
 	defer cancel()
-	probe, err := f.backend.Probe(ctx)
+	probe, err := a.backend.Probe(ctx)
 	if err != nil {
 		return reply{}, err
 	}
 	probe.SchemaVersion = wire.SchemaVersion
-	probe.Converged = converged(probe.Members)
 	return ok(probe), nil
 }
 
-// converged is the rule of `fleetd wait converged`: at least one other member
-// answered and all that answered are equal, or there is no other member.
-func converged(others []wire.Answer) bool {
-	answered := 0
-	for _, a := range others {
-		switch {
-		case !a.Answered:
-		case !a.Equal:
-			return false
-		default:
-			answered++
-		}
-	}
-	return answered > 0 || len(others) == 0
-}
-
-func (f fleet) invite(w http.ResponseWriter, r *http.Request) (reply, error) {
+func (a about) invite(w http.ResponseWriter, r *http.Request) (reply, error) {
 	var in wire.InvitationRequest
 	if err := errors.Join(paramsOf(r).done(), readBody(w, r, &in)); err != nil {
 		return reply{}, err
@@ -79,8 +61,11 @@ func (f fleet) invite(w http.ResponseWriter, r *http.Request) (reply, error) {
 	if in.TTLSeconds < 0 || in.TTLSeconds > ttlSecondsMax || in.Uses < 0 {
 		return reply{}, newProblem(wire.CodeInvalid, "ttl_seconds and uses must be positive, and not longer than a year")
 	}
-	opts := InviteOptions{Name: in.Name, TTL: time.Duration(in.TTLSeconds) * time.Second, Uses: in.Uses}
-	invitation, err := f.backend.Invite(r.Context(), opts)
+	opts := InviteOptions{Name: in.Name, TTL: time.Duration(in.TTLSeconds) * time.Second, Uses: in.Uses, Can: in.Can}
+	for _, scope := range in.Scopes {
+		opts.Scopes = append(opts.Scopes, stateScope(scope))
+	}
+	invitation, err := a.backend.Invite(r.Context(), opts)
 	if err != nil {
 		return reply{}, err
 	}
@@ -88,11 +73,11 @@ func (f fleet) invite(w http.ResponseWriter, r *http.Request) (reply, error) {
 	return reply{status: http.StatusCreated, body: invitation}, nil
 }
 
-func (f fleet) conflicts(r *http.Request) (reply, error) {
+func (a about) conflicts(r *http.Request) (reply, error) {
 	if err := paramsOf(r).done(); err != nil {
 		return reply{}, err
 	}
-	found, err := f.backend.State().Conflicts(r.Context())
+	found, err := a.backend.State().Conflicts(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
@@ -103,22 +88,22 @@ func (f fleet) conflicts(r *http.Request) (reply, error) {
 	return ok(list), nil
 }
 
-func (f fleet) versions(r *http.Request) (reply, error) {
-	return ok(f.version), paramsOf(r).done()
+func (a about) versions(r *http.Request) (reply, error) {
+	return ok(a.version), paramsOf(r).done()
 }
 
 // live answers as long as the process does: what else could fail has /readyz.
-func (f fleet) live(*http.Request) (reply, error) {
+func (a about) live(*http.Request) (reply, error) {
 	return health(wire.Check{Name: "http", OK: true}), nil
 }
 
-func (f fleet) ready(r *http.Request) (reply, error) {
+func (a about) ready(r *http.Request) (reply, error) {
 	node := wire.Check{Name: "node", OK: true}
-	if err := f.backend.Ready(r.Context()); err != nil {
+	if err := a.backend.Ready(r.Context()); err != nil {
 		node.OK, node.Detail = false, err.Error()
 	}
 	storage := wire.Check{Name: "store", OK: true}
-	if _, err := f.backend.State().SkillLibrary().Search(r.Context(), "", 1); err != nil {
+	if _, err := a.backend.State().SkillLibrary().Search(r.Context(), "", 1); err != nil {
 		storage.OK, storage.Detail = false, err.Error()
 	}
 	return health(node, storage), nil

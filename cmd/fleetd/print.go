@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fleetsync/fleetd/api/wire"
+)
+
+// outputFlag is the value of --output.
+type outputFlag string
+
+func (o *outputFlag) String() string {
+	if *o == "" {
+		return "text"
+	}
+	return string(*o)
+}
+
+func (o *outputFlag) Set(text string) error {
+	if text != "text" && text != "json" {
+		return errors.New("want text or json")
+	}
+	*o = outputFlag(text)
+	return nil
+}
+
+func (*outputFlag) Type() string { return "form" }
+
+// print writes a result: as JSON when asked for, else by what text does.
+func (a *app) print(result any, text func(w io.Writer)) error {
+	if a.output != "json" {
+		text(a.out)
+		return nil
+	}
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(result); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// table writes aligned columns. Cells are cut and shown bold in their heading
+// for people only, never when piped.
+func (a *app) table(w io.Writer, heading []string, rows [][]string) {
+	onTerminal := isTerminal(w)
+	var text strings.Builder
+	columns := tabwriter.NewWriter(&text, 0, 4, 2, ' ', 0)
+	for _, row := range append([][]string{heading}, rows...) {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = oneLine(cell)
+			if onTerminal {
+				cells[i] = cut(cells[i], cellCharsMax)
+			}
+		}
+		say(columns, "%s", strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+	}
+	_ = columns.Flush() // a builder takes everything
+	head, rest, _ := strings.Cut(text.String(), "\n")
+	if onTerminal && a.getenv("NO_COLOR") == "" {
+		head = "\x1b[1m" + head + "\x1b[0m"
+	}
+	_, _ = io.WriteString(w, head+"\n"+rest)
+}
+
+// cellCharsMax is how much of one cell a person sees.
+const cellCharsMax = 60
+
+// cut shortens text to a number of characters.
+func cut(text string, charsMax int) string {
+	if utf8.RuneCountInString(text) <= charsMax {
+		return text
+	}
+	runes := []rune(text)
+	return string(runes[:charsMax-1]) + "…"
+}
+
+// oneLine makes text of others safe for a line of a terminal: control
+// characters, which could move the cursor, become spaces, and hidden and
+// bidirectional ones, which could show another text, are spelt out.
+func oneLine(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp):
+			b.WriteByte(' ')
+		case unicode.Is(unicode.Cf, r) && r != '\u200d':
+			fmt.Fprintf(&b, "\\u%04x", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// stream is standard output or error. It remembers the first error, so that
+// results that reached nobody do not end as a success.
+type stream struct {
+	file       *os.File
+	isTerminal bool
+	err        error
+}
+
+func newStream(file *os.File) *stream {
+	info, err := file.Stat()
+	return &stream{file: file, isTerminal: err == nil && info.Mode()&os.ModeCharDevice != 0}
+}
+
+// Write implements io.Writer.
+func (s *stream) Write(b []byte) (int, error) {
+	n, err := s.file.Write(b)
+	if s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
+
+// isTerminal reports whether a person looks at w.
+func isTerminal(w io.Writer) bool {
+	s, isStream := w.(*stream)
+	return isStream && s.isTerminal
+}
+
+// say writes one line. The stream remembers what fails.
+func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
+
+// scopeText names a scope for people.
+func scopeText(s wire.Scope) string {
+	var parts []string
+	for _, f := range [...]struct{ name, value string }{
+		{"instance", s.Instance}, {"project", s.Project}, {"workspace", s.Workspace},
+	} {
+		if f.value != "" {
+			parts = append(parts, f.name+" "+f.value)
+		}
+	}
+	if len(parts) == 0 {
+		return "global"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// timeText is a time for people, in their zone.
+func timeText(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

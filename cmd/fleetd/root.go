@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// app is one call of the program: its streams, its environment, and the flags
+// that every command has.
+type app struct {
+	in     io.Reader
+	out    *stream
+	errOut *stream
+	env    []string
+
+	dirFlag string
+	output  string
+	// ran says that a command began: an error before that is one of usage.
+	ran bool
+}
+
+// execute runs one command line and returns the exit code.
+func (a *app) execute(ctx context.Context, args []string) int {
+	root := a.root() //nolint:contextcheck // commands get the context when they run
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.errOut)
+	command, err := root.ExecuteContextC(ctx)
+	if err != nil && !a.ran {
+		err = usage(command.CommandPath()+": "+err.Error(), command.CommandPath()+" --help shows how")
+	}
+	if err == nil && a.out.err != nil {
+		err = fmt.Errorf("standard output: %w", a.out.err)
+	}
+	return a.report(err)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "fleetd",
+		Short: "share what AI agents learn between machines, without a server",
+		Long: `fleetd runs beside AI agents and shares the skills and memory that they write
+with the other machines of a fleet: live while they are connected, and later
+with whoever comes back. There is no server.
+
+Try it: fleetd demo`,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	// A root that runs is what makes an unknown command ours to report.
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return cmd.Help()
+	}
+	root.PersistentFlags().StringVar(&a.dirFlag, "dir", "", "data directory (FLEETD_DIR; default "+defaultDirText()+")")
+	root.PersistentFlags().VarP((*outputFlag)(&a.output), "output", "o", "text or json")
+	root.AddCommand(
+		a.demoCommand(),
+		a.initCommand(), a.runCommand(), a.inviteCommand(), a.joinCommand(),
+		a.statusCommand(), a.membersCommand(), a.peersCommand(), a.waitCommand(),
+		a.memoryCommand(), a.skillCommand(), a.conflictsCommand(),
+		a.versionCommand(),
+	)
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			refuseAlone(c)
+		}
+	}
+	return root
+}
+
+// verb completes a command that does something.
+func (a *app) verb(cmd *cobra.Command, run func(ctx context.Context, args []string) error) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if slices.Contains(args, "") {
+			return errors.New("an argument is empty")
+		}
+		a.ran = true
+		return run(cmd.Context(), args)
+	}
+	return cmd
+}
+
+// group makes a command that only has others below it.
+func (a *app) group(use, short string, below ...*cobra.Command) *cobra.Command {
+	group := &cobra.Command{Use: use, Short: short}
+	group.AddCommand(below...)
+	refuseAlone(group)
+	return group
+}
+
+// refuseAlone makes a command that only has others below it refuse to be called
+// by itself. Cobra would print its help and report success.
+func refuseAlone(group *cobra.Command) {
+	group.Args = cobra.ArbitraryArgs
+	group.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		var names []string
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				names = append(names, c.Name())
+			}
+		}
+		return errors.New("it needs a command: " + strings.Join(names, ", "))
+	}
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	hint := ""
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		hint = "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return fmt.Errorf("no command %.60q%s", name, hint)
+}

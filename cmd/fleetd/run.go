@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fleetsync/fleetd/api"
+	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/node"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "run", Short: "run the daemon in the foreground", Args: cobra.NoArgs,
+		Long: `Runs the daemon of the data directory until it is interrupted. Settings come from
+config.yaml in the data directory, then from the environment (FLEETD_ and the key,
+such as FLEETD_DISCOVERY_MDNS=true), then from flags.`,
+	}
+	flags := addRunFlags(cmd)
+	return a.verb(cmd, func(ctx context.Context, _ []string) error {
+		cfg, err := a.runConfig(cmd)
+		if err != nil {
+			return err
+		}
+		logs, err := a.logs(cmd, flags)
+		if err != nil {
+			return err
+		}
+		node.SetNetworkLogs(logs.network)
+		cfg.Logger = slog.New(logs.own)
+		n, err := node.New(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		if cfg.StoreKind == node.StoreMemory {
+			a.note("the store is in memory: nothing outlives this process")
+		}
+		err = a.serve(ctx, n, cfg.Logger)
+		if closed := n.Close(); err == nil {
+			err = closed
+		}
+		return err
+	})
+}
+
+// serve runs a node and its local API until ctx ends or one of them fails.
+func (a *app) serve(ctx context.Context, n *node.Node, log *slog.Logger) error {
+	socket, err := node.PrepareSocket(n.Dir(), a.getenv("XDG_RUNTIME_DIR"))
+	if err != nil {
+		return err
+	}
+	listener, err := api.Listen(ctx, socket)
+	if err != nil {
+		return err
+	}
+	handler := api.NewHandler(api.ForNode(n), api.Config{Version: build(), Logger: log})
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return n.Run(ctx) })
+	both.Go(func() error { return api.Serve(ctx, listener, handler, log) })
+	both.Go(func() error {
+		select {
+		case <-n.Ready():
+			return a.announce(n, socket)
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	return both.Wait()
+}
+
+// listening is what fleetd run prints once it serves.
+type listening struct {
+	SchemaVersion int      `json:"schema_version"`
+	ID            string   `json:"id"`
+	Dir           string   `json:"dir"`
+	Socket        string   `json:"socket"`
+	Addresses     []string `json:"addresses"`
+}
+
+func (a *app) announce(n *node.Node, socket string) error {
+	addresses, err := n.Addrs()
+	if err != nil {
+		return nil //nolint:nilerr // it stops already
+	}
+	l := listening{wire.SchemaVersion, n.ID().String(), n.Dir(), socket, append([]string{}, addresses...)}
+	return a.print(l, func(w io.Writer) {
+		say(w, "running %s", l.ID)
+		say(w, "data directory %s", l.Dir)
+		say(w, "local API on %s", l.Socket)
+		for _, address := range l.Addresses {
+			say(w, "listening on %s", address)
+		}
+		if len(l.Addresses) == 0 {
+			say(w, "listening nowhere: this node only dials")
+		}
+	})
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/fleetsync/fleetd/api/wire"
+)
+
+// scopeFlags are --project, --workspace and --instance of one command.
+type scopeFlags struct {
+	cmd   *cobra.Command
+	scope wire.Scope
+}
+
+func addScope(cmd *cobra.Command) *scopeFlags {
+	s := &scopeFlags{cmd: cmd}
+	cmd.Flags().StringVar(&s.scope.Project, "project", "", "scope: of this project")
+	cmd.Flags().StringVar(&s.scope.Workspace, "workspace", "", "scope: of this workspace")
+	cmd.Flags().StringVar(&s.scope.Instance, "instance", "", "scope: of this instance; it never leaves the machine")
+	return s
+}
+
+// asked returns the scope that reads are limited to: exactly that of the flags,
+// nil without any. A flag with an empty value asks for the global scope.
+func (s *scopeFlags) asked() *wire.Scope {
+	flags := s.cmd.Flags()
+	if flags.Changed("project") || flags.Changed("workspace") || flags.Changed("instance") {
+		return &s.scope
+	}
+	return nil
+}

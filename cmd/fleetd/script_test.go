@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fleetd": main})
+}
+
+// TestScripts runs testdata/script with real daemons on this machine. Besides
+// the commands of testscript the scripts have:
+//
+//	exits CODE PROGRAM ARG...   run it and compare the exit code
+//	needdaemon ARGS...          fleetd with each of these arguments exits 3
+//	value NAME FILE PATH        set a variable to a value in JSON
+//	holds FILE PATH REGEXP      a value in JSON matches wholly
+//	shape FILE WANT             the fields of a JSON are exactly those listed
+//	skills DIR N                make N skill folders, as varied as people's
+//	sameskills DIR EVERY        the daemon holds just these, each EVERY-th compared by text
+//
+// FILE may be stdout. PATH is names and numbers between dots, and length.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits, "needdaemon": needDaemon, "value": value, "holds": holds, "shape": shape, "skills": makeSkills, "sameskills": sameSkills,
+		},
+	})
+}
+
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG...")
+	}
+	code := 0
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		code = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+func needDaemon(ts *testscript.TestScript, _ bool, args []string) {
+	for _, line := range args {
+		exits(ts, false, append([]string{"3", "fleetd"}, strings.Fields(line)...))
+	}
+}
+
+func value(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], lookup(ts, args[1], args[2]))
+}
+
+func holds(ts *testscript.TestScript, neg bool, args []string) {
+	got := lookup(ts, args[0], args[1])
+	matches, err := regexp.MatchString("^(?:"+args[2]+")$", got)
+	ts.Check(err)
+	if matches == neg {
+		ts.Fatalf("%s of %s is %q, match with %q: %t", args[1], args[0], got, args[2], matches)
+	}
+}
+
+// lookup returns a value of a JSON file as text.
+func lookup(ts *testscript.TestScript, file, path string) string {
+	var at any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &at))
+	for name := range strings.SplitSeq(path, ".") {
+		switch v := at.(type) {
+		case map[string]any:
+			field, known := v[name]
+			if !known {
+				ts.Fatalf("%s: no %s of %s", file, name, path)
+			}
+			at = field
+		case []any:
+			if name == "length" {
+				at = len(v)
+				continue
+			}
+			i, err := strconv.Atoi(name)
+			if err != nil || i >= len(v) {
+				ts.Fatalf("%s: no %s of %s in %d elements", file, name, path, len(v))
+			}
+			at = v[i]
+		default:
+			ts.Fatalf("%s: %s of %s is of a %T", file, name, path, at)
+		}
+	}
+	return fmt.Sprint(at)
+}
+
+// shape compares the fields of a JSON, each with its type, with a golden list.
+func shape(ts *testscript.TestScript, _ bool, args []string) {
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &v))
+	fields := map[string]bool{}
+	collect(fields, "", v)
+	got := slices.Sorted(maps.Keys(fields))
+	want := slices.Sorted(strings.SplitSeq(strings.TrimSpace(ts.ReadFile(args[1])), "\n"))
+	if !slices.Equal(got, want) {
+		ts.Fatalf("%s has these fields:\n%s\nwant those of %s:\n%s", args[0], strings.Join(got, "\n"), args[1], strings.Join(want, "\n"))
+	}
+}
+
+func collect(fields map[string]bool, path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) == 0 {
+			fields[path+" object"] = true
+		}
+		for name, field := range v {
+			collect(fields, strings.TrimPrefix(path+"."+name, "."), field)
+		}
+	case []any:
+		if len(v) == 0 {
+			fields[path+"[]"] = true
+		}
+		for _, element := range v {
+			collect(fields, path+"[]", element)
+		}
+	case string:
+		fields[path+" string"] = true
+	case float64:
+		fields[path+" number"] = true
+	case bool:
+		fields[path+" bool"] = true
+	case nil:
+		fields[path+" null"] = true
+	}
+}
+
+// TestTheTranscriptOfTheReadmeIsTheScript holds that what the README tells
+// people to type is what readme.txtar runs, in that order.
+func TestTheTranscriptOfTheReadmeIsTheScript(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile(filepath.Join("testdata", "script", "readme.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told, run []string
+	for line := range strings.Lines(string(readme)) {
+		if _, command, isPrompt := strings.Cut(strings.TrimSpace(line), "$ "); isPrompt && !strings.HasPrefix(command, "export ") {
+			command, _, _ = strings.Cut(command, "  #")
+			told = append(told, strings.TrimSpace(command))
+		}
+	}
+	lines := strings.Split(string(script), "\n")
+	background := regexp.MustCompile(` &\w+&$`)
+	for i, line := range lines {
+		_, command, isShown := strings.Cut(line, "# shown: ")
+		if !isShown {
+			continue
+		}
+		run = append(run, command)
+		does := strings.TrimPrefix(strings.TrimPrefix(background.ReplaceAllString(lines[i+1], ""), "! "), "exec ")
+		if want := strings.NewReplacer("TICKET", "-", `"`, "'").Replace(command); does != want {
+			t.Errorf("line %d shows %q and runs %q", i+1, want, does)
+		}
+	}
+	if !slices.Equal(told, run) {
+		t.Errorf("the README tells\n%s\nthe script runs\n%s", strings.Join(told, "\n"), strings.Join(run, "\n"))
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fleetsync/fleetd/api/client"
+	"github.com/fleetsync/fleetd/api/wire"
+)
+
+func (a *app) skillCommand() *cobra.Command {
+	return a.group("skill", "procedures that agents follow, from SKILL.md folders",
+		a.skillAdd(), a.skillList(), a.skillGet(), a.skillSearch(), a.skillRemove())
+}
+
+func (a *app) skillList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "all skills, by slug", Args: cobra.NoArgs}
+	limit, scope := addLimit(cmd), addScope(cmd)
+	return a.verb(cmd, func(ctx context.Context, _ []string) error {
+		return a.showSkills(ctx, client.SkillQuery{Limit: *limit, Scope: scope.asked()})
+	})
+}
+
+func (a *app) skillSearch() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "search QUERY", Short: "skills that hold every word of the query, by slug", Args: cobra.ExactArgs(1),
+		Long: "Lists the skills that hold every word of the query, as the beginning of a word, in\nslug, name, body or tags.",
+	}
+	limit, scope := addLimit(cmd), addScope(cmd)
+	return a.verb(cmd, func(ctx context.Context, args []string) error {
+		return a.showSkills(ctx, client.SkillQuery{Text: args[0], Limit: *limit, Scope: scope.asked()})
+	})
+}
+
+func addLimit(cmd *cobra.Command) *int {
+	return cmd.Flags().Int("limit", 0, "at most so many; 0 lists all")
+}
+
+func (a *app) showSkills(ctx context.Context, query client.SkillQuery) error {
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	list, err := c.Skills(ctx, query)
+	if err != nil {
+		return err
+	}
+	return a.print(list, func(w io.Writer) {
+		rows := make([][]string, 0, len(list.Skills))
+		for _, sk := range list.Skills {
+			rows = append(rows, []string{sk.Slug, strconv.Itoa(sk.Version), scopeText(sk.Scope), sk.Description})
+		}
+		a.table(w, []string{"SKILL", "VERSION", "SCOPE", "DESCRIPTION"}, rows)
+	})
+}
+
+func (a *app) skillGet() *cobra.Command {
+	cmd := &cobra.Command{Use: "get SLUG", Short: "the text of one skill, byte for byte", Args: cobra.ExactArgs(1)}
+	scope := addScope(cmd)
+	return a.verb(cmd, func(ctx context.Context, args []string) error {
+		c, err := a.connect()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		sk, err := c.Skill(ctx, args[0], scope.asked())
+		if err != nil {
+			return err
+		}
+		return a.print(sk, func(w io.Writer) { writeText(w, *sk.Body) })
+	})
+}
+
+func (a *app) skillRemove() *cobra.Command {
+	cmd := &cobra.Command{Use: "rm SLUG", Short: "delete one skill in the whole fleet", Args: cobra.ExactArgs(1)}
+	scope := addScope(cmd)
+	return a.verb(cmd, func(ctx context.Context, args []string) error {
+		c, err := a.connect()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if err := c.DeleteSkill(ctx, args[0], scope.asked()); err != nil {
+			return err
+		}
+		return a.print(removed{SchemaVersion: wire.SchemaVersion, Deleted: args[0]}, func(w io.Writer) {
+			say(w, "skill %s deleted", args[0])
+		})
+	})
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fleetsync/fleetd/api/wire"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "status", Short: "whether the fleet is in sync, and if not, who is behind", Args: cobra.NoArgs}
+	return a.verb(cmd, func(ctx context.Context, _ []string) error {
+		c, err := a.connect()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		status, err := c.Status(ctx)
+		if err != nil {
+			return err
+		}
+		return a.print(status, func(w io.Writer) {
+			say(w, "%s", oneLine(status.Verdict))
+			say(w, "%s: %d records, %d conflicts, %d parked, root %.16s", oneLine(status.Name),
+				status.Records, status.Conflicts, status.Parked, status.Root)
+			say(w, "")
+			a.memberTable(w, status.Members)
+		})
+	})
+}
+
+func (a *app) membersCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "members", Short: "who belongs to the fleet", Args: cobra.NoArgs}
+	return a.verb(cmd, func(ctx context.Context, _ []string) error {
+		c, err := a.connect()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		list, err := c.Members(ctx)
+		if err != nil {
+			return err
+		}
+		return a.print(list, func(w io.Writer) { a.memberTable(w, list.Members) })
+	})
+}
+
+func (a *app) memberTable(w io.Writer, members []wire.Member) {
+	rows := make([][]string, 0, len(members))
+	for _, m := range members {
+		rows = append(rows, []string{m.Name, m.Role, stateText(m), lagText(m), sinceText(m.Since), m.ID})
+	}
+	a.table(w, []string{"MEMBER", "ROLE", "STATE", "LAG", "SINCE", "ID"}, rows)
+}
+
+func stateText(m wire.Member) string {
+	text := strings.ReplaceAll(m.State, "_", " ")
+	if m.State == wire.StateSelf {
+		text = "this node"
+	}
+	if m.Why != "" {
+		text += " (" + m.Why + ")"
+	}
+	return text
+}
+
+// lagText says how many versions a member and this node lack of each other's.
+func lagText(m wire.Member) string {
+	switch {
+	case m.Behind > 0 && m.Ahead > 0:
+		return fmt.Sprintf("%d behind, %d ahead", m.Behind, m.Ahead)
+	case m.Behind > 0:
+		return fmt.Sprintf("%d behind", m.Behind)
+	case m.Ahead > 0:
+		return fmt.Sprintf("%d ahead", m.Ahead)
+	default:
+		return "-"
+	}
+}
+
+func sinceText(since *time.Time) string {
+	if since == nil {
+		return "-"
+	}
+	return timeText(*since)
+}

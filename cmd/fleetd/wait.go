@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fleetsync/fleetd/api/client"
+	"github.com/fleetsync/fleetd/api/wire"
+)
+
+// Pauses between two questions. A probe asks the whole fleet, so it is asked
+// less often than the daemon alone.
+const (
+	readyEvery    = 50 * time.Millisecond
+	convergeEvery = 200 * time.Millisecond
+)
+
+func (a *app) waitCommand() *cobra.Command {
+	return a.group("wait", "wait for a state, with a timeout", a.waitReady(), a.waitConverged())
+}
+
+func addTimeout(cmd *cobra.Command) *time.Duration {
+	return cmd.Flags().Duration("timeout", 30*time.Second, "how long to wait")
+}
+
+func (a *app) waitReady() *cobra.Command {
+	cmd := &cobra.Command{Use: "ready", Short: "until the daemon serves its fleet", Args: cobra.NoArgs}
+	timeout := addTimeout(cmd)
+	return a.verb(cmd, func(ctx context.Context, _ []string) error {
+		var health wire.Health
+		done, err := poll(ctx, *timeout, readyEvery, func(ctx context.Context) (bool, error) {
+			// A daemon chooses its socket when it starts: look each time anew.
+			c, err := a.connect()
+			if err != nil {
+				return false, err
+			}
+			defer c.Close()
+			health, err = c.Ready(ctx)
+			if errors.Is(err, client.ErrNotRunning) || errors.Is(err, client.ErrLost) {
+				return false, nil
+			}
+			return health.OK, err
+		})
+		switch {
+		case err != nil:
+			return err
+		case done:
+			return a.print(health, func(w io.Writer) { say(w, "ready") })
+		case len(health.Checks) == 0:
+			f := a.notRunning()
+			f.text = fmt.Sprintf("not ready after %s: %s", *timeout, f.text)
+			return f
+		default:
+			return failed(exitNotRunning, "look at the daemon's log", "not ready after %s: %s", *timeout, unready(health))
+		}
+	})
+}
+
+// unready names the checks that failed.
+func unready(health wire.Health) string {
+	var failing []string
+	for _, c := range health.Checks {
+		if !c.OK {
+			failing = append(failing, c.Name+": "+c.Detail)
+		}
+	}
+	return strings.Join(failing, "; ")
+}
+
+func (a *app) waitConverged() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "converged", Short: "until every member that answers holds the same as this node", Args: cobra.NoArgs,
+		Long: `Asks every other member for the digest of what it holds, again and again, until
+at least one answers and all that answer hold the same as this node. A fleet of
+one is converged at once. Exits 6 when the time is over.`,
+	}
+	timeout := addTimeout(cmd)
+	return a.verb(cmd, func(ctx context.Context, _ []string) error {
+		c, err := a.connect()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		var probe wire.Probe
+		done, err := poll(ctx, *timeout, convergeEvery, func(ctx context.Context) (bool, error) {
+			asked, err := c.Probe(ctx)
+			if err != nil {
+				return false, err
+			}
+			probe = asked
+			return probe.Converged, nil
+		})
+		switch {
+		case err != nil:
+			return err
+		case !done:
+			return failed(exitNotConverged, "fleetd status says who is behind", "not converged after %s: %s", *timeout, outcome(probe))
+		}
+		return a.print(probe, func(w io.Writer) { say(w, "converged: %s", outcome(probe)) })
+	})
+}
+
+// outcome says who answered what.
+func outcome(probe wire.Probe) string {
+	if len(probe.Members) == 0 {
+		return "this node is the whole fleet"
+	}
+	var equal, different, silent []string
+	for _, m := range probe.Members {
+		switch {
+		case !m.Answered:
+			silent = append(silent, oneLine(m.Name))
+		case m.Equal:
+			equal = append(equal, oneLine(m.Name))
+		default:
+			different = append(different, oneLine(m.Name))
+		}
+	}
+	var parts []string
+	for _, p := range []struct {
+		names []string
+		verb  string
+	}{{equal, "equal"}, {different, "different"}, {silent, "no answer"}} {
+		if len(p.names) > 0 {
+			parts = append(parts, p.verb+" "+strings.Join(p.names, ", "))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// poll asks until ready says yes, the time is over, or something fails. What
+// fails because the time is over counts as not ready.
+func poll(ctx context.Context, timeout, every time.Duration, ready func(context.Context) (bool, error)) (bool, error) {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		yes, err := ready(limited)
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case limited.Err() != nil:
+			return yes && err == nil, nil
+		case yes || err != nil:
+			return yes, err
+		}
+		select {
+		case <-limited.Done():
+		case <-ticker.C:
+		}
+	}
+}
