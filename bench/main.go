@@ -4,11 +4,15 @@
 //
 //	go -C bench run .            every measurement
 //	go -C bench run . writes     only those whose name begins so
+//
+// FLEETD_CPUPROFILE=FILE writes a CPU profile of the run.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"runtime/pprof"
 	"strings"
 	"text/tabwriter"
 )
@@ -30,10 +34,29 @@ type row struct {
 }
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	err := profiled(func() error { return run(os.Args[1:]) })
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// profiled runs fn, under the CPU profiler when a file is named for it.
+func profiled(fn func() error) error {
+	path := os.Getenv("FLEETD_CPUPROFILE")
+	if path == "" {
+		return fn()
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return err
+	}
+	err = fn()
+	pprof.StopCPUProfile()
+	return errors.Join(err, file.Close())
 }
 
 func run(only []string) error {

@@ -35,9 +35,14 @@ func (s *Store) commit(group []*request) {
 		return
 	default:
 		// The engine says that nothing happened. When it failed as late as in
-		// its own commit, the disk is believed rather than the engine.
+		// its own commit, the disk is believed rather than the engine: at once,
+		// since what did happen would else be told to no partner until the next
+		// commit, or before that commit when reading back fails too.
 		s.doubt = g.written
 		fail(group, err)
+		if s.settleDoubt() != nil {
+			return
+		}
 	}
 	for _, req := range group {
 		req.commit.Seq = g.tail.seq
