@@ -38,7 +38,9 @@ func newHost(p HostParams) (host.Host, error) {
 	}
 	options := []libp2p.Option{
 		libp2p.Identity(p.Key),
-		libp2p.Transport(tcp.NewTCPTransport),
+		// Without shared ports: two daemons on one would each get half of what
+		// comes.
+		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
 		libp2p.Transport(quic.NewTransport),
 		libp2p.Security(libp2ptls.ID, libp2ptls.New),
 		libp2p.Security(noise.ID, noise.New),
@@ -64,6 +66,11 @@ func newHost(p HostParams) (host.Host, error) {
 	h, err := libp2p.New(options...)
 	if err != nil {
 		return nil, fmt.Errorf("node: start the network: %w", err)
+	}
+	// The library is content when one of several addresses works.
+	if got := h.Network().ListenAddresses(); len(got) < len(p.Listen) {
+		_ = h.Close()
+		return nil, fmt.Errorf("%w: listen: of %v only %v can be listened on: is another program using the port", ErrConfig, p.Listen, got)
 	}
 	return h, nil
 }

@@ -1,0 +1,165 @@
+package node_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fleetsync/fleetd/fleet"
+	"github.com/fleetsync/fleetd/node"
+)
+
+// A fleet of 100 behind one address comes back at once: all of it gets in, over
+// both transports, against the real limits.
+func TestAHundredMembersBehindOneAddress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("opens a hundred hosts")
+	}
+	newKey := func() fleet.Identity {
+		key, err := fleet.NewIdentity(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	server := bareHost(t, newKey())
+	group, ctx := errgroup.WithContext(t.Context())
+	for i := range 100 {
+		h, err := node.NewHost(node.HostParams{Key: newKey().PrivKey()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close() //nolint:errcheck // the test is over
+		group.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			one := peer.AddrInfo{ID: server.ID(), Addrs: server.Addrs()[i%2 : i%2+1]}
+			return h.Connect(ctx, one)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(server.Network().Peers()); got != 100 {
+		t.Errorf("%d of 100 are connected", got)
+	}
+}
+
+// hosts keeps the hosts that nodes make.
+type hosts map[peer.ID]host.Host
+
+func (hs hosts) factory(p node.HostParams) (host.Host, error) {
+	h, err := node.NewHost(p)
+	if err == nil {
+		hs[h.ID()] = h
+	}
+	return h, err
+}
+
+// Connections that break as soon as they are there leave nobody deaf (case 35).
+func TestRapidReconnect(t *testing.T) {
+	made := hosts{}
+	f := newFixture(t, func(c *node.Config) { c.HostFactory = made.factory })
+	a := f.found("a")
+	b := f.join(a, "b")
+	f.converge(a, b)
+	from, to := made[peer.ID(a.ID())], peer.ID(b.ID())
+	broken := 0
+	limit := time.After(patience)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for broken < 100 {
+		select {
+		case <-tick.C:
+			if len(from.Network().ConnsToPeer(to)) > 0 {
+				broken++
+				_ = from.Network().ClosePeer(to)
+				_ = from.Connect(t.Context(), b.addrInfo())
+			}
+		case <-limit:
+			t.Fatalf("only %d reconnects", broken)
+		}
+	}
+	there, back := a.remember("after the storm"), b.remember("the answer")
+	f.eventually("both have it", []*member{a, b}, func() bool { return b.knows(there.ID) && a.knows(back.ID) })
+	f.converge(a, b)
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	f := newFixture(t, nil)
+	a := f.found("a")
+	a.stop()
+	n, err := node.New(t.Context(), f.config(a.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close() //nolint:errcheck // it ends twice
+	if _, err := n.Probe(t.Context()); !errors.Is(err, node.ErrNotRunning) {
+		t.Errorf("probe before Run: %v", err)
+	}
+	if _, err := n.Invite(t.Context(), fleet.InvitationConfig{}); !errors.Is(err, node.ErrNotRunning) {
+		t.Errorf("invite before Run: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	<-n.Ready()
+	if probe, err := n.Probe(t.Context()); err != nil || !probe.Converged() {
+		t.Errorf("a fleet of one has not converged: %+v, %v", probe, err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if err := n.Run(t.Context()); err == nil {
+		t.Error("Run ran twice")
+	}
+	if status, err := n.Status(t.Context()); err != nil || !status.InSync {
+		t.Errorf("status after Run: %+v, %v", status, err)
+	}
+	for range 2 {
+		if err := n.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+}
+
+func TestAPortThatIsTakenIsAnError(t *testing.T) {
+	f := newFixture(t, nil)
+	a := f.found("a")
+	addrs, err := a.Addrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := f.join(a, "b")
+	b.stop()
+	for _, taken := range addrs {
+		cfg := f.config(b.dir)
+		cfg.Listen = []string{taken, "/ip4/127.0.0.1/tcp/0"}
+		n, err := node.New(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		if err := n.Run(ctx); !errors.Is(err, node.ErrConfig) {
+			t.Errorf("listening on %s, which is taken: %v", taken, err)
+		}
+		cancel()
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLocalDiscoveryMayFail(t *testing.T) {
+	f := newFixture(t, func(c *node.Config) { c.MDNS = true })
+	a := f.found("a")
+	b := f.join(a, "b")
+	f.converge(a, b) // whether or not the machine has multicast
+}
