@@ -16,8 +16,9 @@ const (
 	headerBytesMax = 64 << 10
 	// stopTimeout is how long running requests may take after the stop.
 	stopTimeout = 10 * time.Second
-	// probeTimeout is how long members may take to answer.
-	probeTimeout = 10 * time.Second
+	// probeTimeout is how long members may take to answer; one that hangs must
+	// not hide for long that the others are equal.
+	probeTimeout = 5 * time.Second
 	// dialTimeout is how long a listener may take to show that it lives.
 	dialTimeout = time.Second
 	// socketBytesMax is the longest path that every system takes for a socket:

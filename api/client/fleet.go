@@ -29,7 +29,7 @@ func (c *Client) Conflicts(ctx context.Context) (wire.ConflictList, error) {
 }
 
 // Probe makes the node ask every other member for its root now. It takes as
-// long as the slowest answer, 10 seconds at most.
+// long as the slowest answer, 5 seconds at most.
 func (c *Client) Probe(ctx context.Context) (wire.Probe, error) {
 	var probe wire.Probe
 	err := c.call(ctx, http.MethodPost, "/v1/probe", nil, nil, &probe)

@@ -17,7 +17,8 @@ func (a *app) conflictsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "every write that lost, beside the one that won", Args: cobra.NoArgs,
 		Long: `Lists the writes that lost to a concurrent one. The same one wins on every
-machine, and the other is kept until somebody writes the record again.`,
+machine, and the other is kept until the machine that wrote it writes the record
+again, having seen both.`,
 	}
 	return a.verb(cmd, func(ctx context.Context, _ []string) error {
 		c, err := a.connect()

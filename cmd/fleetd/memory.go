@@ -40,7 +40,7 @@ func (a *app) memoryList() *cobra.Command {
 func memoryFilter(cmd *cobra.Command) *client.MemoryQuery {
 	query := &client.MemoryQuery{}
 	cmd.Flags().StringVar(&query.Kind, "kind", "", "only items of this kind")
-	cmd.Flags().IntVar(&query.Limit, "limit", 0, "at most so many; 0 lists all")
+	cmd.Flags().Var((*limitFlag)(&query.Limit), "limit", "at most so many (default all)")
 	return query
 }
 

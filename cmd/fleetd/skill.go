@@ -36,7 +36,9 @@ func (a *app) skillSearch() *cobra.Command {
 }
 
 func addLimit(cmd *cobra.Command) *int {
-	return cmd.Flags().Int("limit", 0, "at most so many; 0 lists all")
+	limit := new(int)
+	cmd.Flags().Var((*limitFlag)(limit), "limit", "at most so many (default all)")
+	return limit
 }
 
 func (a *app) showSkills(ctx context.Context, query client.SkillQuery) error {

@@ -108,8 +108,12 @@ one is converged at once. Exits 6 when the time is over.`,
 
 // outcome says who answered what.
 func outcome(probe wire.Probe) string {
-	if len(probe.Members) == 0 {
+	switch {
+	case len(probe.Members) > 0:
+	case probe.Converged:
 		return "this node is the whole fleet"
+	default:
+		return "nobody was asked yet"
 	}
 	var equal, different, silent []string
 	for _, m := range probe.Members {

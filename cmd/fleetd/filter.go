@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"strconv"
+
 	"github.com/spf13/cobra"
 
 	"github.com/fleetsync/fleetd/api/wire"
@@ -29,3 +32,24 @@ func (s *scopeFlags) asked() *wire.Scope {
 	}
 	return nil
 }
+
+// limitFlag is the value of --limit: a number from 1, zero when it is not given.
+type limitFlag int
+
+func (l *limitFlag) String() string {
+	if *l == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*l))
+}
+
+func (l *limitFlag) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return errors.New("want a number from 1")
+	}
+	*l = limitFlag(n)
+	return nil
+}
+
+func (*limitFlag) Type() string { return "number" }

@@ -1,0 +1,45 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/fleetsync/fleetd/api"
+	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/node"
+)
+
+func TestANodeWithoutANetworkServesItsStateAndSaysSo(t *testing.T) {
+	dir := t.TempDir()
+	made, err := node.Init(t.Context(), node.InitConfig{Dir: dir, Name: "desk", Listen: []string{"/ip4/127.0.0.1/tcp/0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := node.DefaultConfig()
+	cfg.Dir = made.Dir
+	n, err := node.New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	h := api.NewHandler(api.ForNode(n), api.Config{})
+	decode[wire.MemoryReply](t, ask(t, h, "POST", "/v1/memory", `{"content":"x"}`), http.StatusCreated)
+	status := decode[wire.Status](t, ask(t, h, "GET", "/v1/status", ""), http.StatusOK)
+	if status.Name != "desk" || status.ID != made.ID.String() || status.Store != "badger" || status.Records != 2 || !status.InSync {
+		t.Errorf("status %+v, want desk's, in sync, with its grant and one item", status)
+	}
+	members := decode[wire.MemberList](t, ask(t, h, "GET", "/v1/members", ""), http.StatusOK)
+	if len(members.Members) != 1 || members.Members[0].State != wire.StateSelf || members.Members[0].Role != "admin" {
+		t.Errorf("members %+v, want desk alone", members)
+	}
+	refused(t, ask(t, h, "POST", "/v1/probe", ""), wire.CodeUnavailable)
+	refused(t, ask(t, h, "POST", "/v1/invitations", `{}`), wire.CodeUnavailable)
+	health := decode[wire.Health](t, ask(t, h, "GET", "/readyz", ""), http.StatusServiceUnavailable)
+	if health.OK || health.Checks[0].OK || !health.Checks[1].OK {
+		t.Errorf("readiness %+v, want the node not to be ready and the store to be", health)
+	}
+}
