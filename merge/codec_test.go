@@ -119,6 +119,7 @@ func TestRecordForm(t *testing.T) {
 	largeBody := make([]byte, merge.BodyBytesMax+1)
 	largeSum := sha256.Sum256(largeBody)
 	large := headerFields().with(11, largeSum[:]).with(12, len(largeBody))
+	zeroFleet := encoded(t, headerFields().with(1, make([]byte, 32)))
 	longHeader := encoded(t, headerFields().with(99, make([]byte, 64<<10)))
 	for _, c := range []struct {
 		name   string
@@ -127,6 +128,7 @@ func TestRecordForm(t *testing.T) {
 	}{
 		{"a sound record passes", base, nil},
 		{"an unsigned record passes", base.with(3, 0).with(4, nil), nil},
+		{"a fleet of zeros is left out of an unsigned record", recordFields(zeroFleet).with(3, 0).with(4, nil), merge.ErrMalformed},
 		{"a record is a map", []any{header, sampleBody, 0}, merge.ErrMalformed},
 		{"a header is needed", base.with(1, nil), merge.ErrMalformed},
 		{"a body is needed", base.with(2, nil), merge.ErrMalformed},

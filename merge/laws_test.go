@@ -287,7 +287,7 @@ func (r *testReplica) insert(v merge.Version) {
 // exchangeUntilQuiet lets stores bring each other what they hold, in a drawn
 // order, until nobody has anything new for anybody.
 func exchangeUntilQuiet(t *rapid.T, stores []*[]merge.Version) {
-	const roundsMax = 1000
+	const roundsMax = 100
 	order := shuffled(t, stores)
 	for range roundsMax {
 		quiet := true
