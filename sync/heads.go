@@ -168,6 +168,8 @@ func (e *Engine) takeEcho(p *peer, m *Heartbeat) {
 			r := p.section(section)
 			r.known = true
 			r.equal, r.isEqual, r.since = state, true, time.Time{}
+			r.idle = standoff{}
+			p.unwantListing(section)
 		}
 	}
 	delete(p.sent, string(m.Echo))
@@ -275,6 +277,8 @@ func (e *Engine) consider(p *peer, section merge.Section, r *remote, mine store.
 		r.idle, r.idleSince = now, e.now
 	case r.listed == now:
 		// Listed already: the peer lacks what is here, or has not pulled yet.
+	case p.pull != nil && p.pull.forced && p.pull.section == section:
+		// Being listed.
 	case e.now.Sub(r.idleSince) >= e.cfg.HeartbeatEvery/2:
 		p.want(wish{section: section, list: true})
 	}
