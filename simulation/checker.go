@@ -100,14 +100,16 @@ func (c *Cluster) rootsOf(r *Replica) string {
 func (c *Cluster) Check() error {
 	// What is on its way must not change anything any more.
 	before := c.rootsOf(c.replicas[0])
+	strangers := len(c.members()) < len(c.replicas)
 	settle := 2
-	if len(c.members()) < len(c.replicas) {
+	if strangers {
 		settle = 8 // everybody looks once through what a stranger has
 	}
 	c.RunFor(time.Duration(settle) * c.plan.HeartbeatEvery)
 	pulls := c.pulls()
 	c.RunFor(2 * c.plan.HeartbeatEvery)
-	if more := c.pulls() - pulls; more > 0 {
+	// Of many peers one meets a stranger only now and then, by chance.
+	if more := c.pulls() - pulls; more > 0 && (!strangers || len(c.replicas) <= 5) {
 		c.fail("%d pulls although nothing changes any more", more)
 	}
 	if difference, err := c.difference(); difference != "" || err != nil {

@@ -20,4 +20,3 @@ func TestAWriteOfUnknownOutcome(t *testing.T) {
 		t.Error("the write did not happen at all")
 	}
 }
-

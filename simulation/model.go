@@ -137,11 +137,11 @@ func (m *model) lost() error {
 	return nil
 }
 
-// kept reports whether some disk holds a version, or one that covers it, or
-// keeps it parked.
+// kept reports whether some member's disk holds a version, or one that covers
+// it, or keeps it parked. A stranger may cover it by what nobody takes.
 func (m *model) kept(rec *merge.Record) (bool, error) {
 	v := rec.Version()
-	for _, r := range m.cluster.replicas {
+	for _, r := range m.cluster.members() {
 		found := false
 		err := r.read(func(s *store.Reader) error {
 			held, err := s.Held(rec.Key)
