@@ -103,6 +103,11 @@ func TestOfflineEditsConvergeWithOneConflict(t *testing.T) {
 	back := f.start(b.dir)
 	all := []*member{a, back, c}
 	f.converge(all...)
+	checkOfflineEdits(t, all, item.ID)
+}
+
+func checkOfflineEdits(t *testing.T, all []*member, item string) {
+	t.Helper()
 	for _, m := range all {
 		if got := m.skillBody("deploy"); got != "by a" {
 			t.Errorf("%s: deploy is %q, want the later write", m.dir, got)
@@ -110,11 +115,11 @@ func TestOfflineEditsConvergeWithOneConflict(t *testing.T) {
 		if got := m.skillBody("obsolete"); !strings.HasPrefix(got, "error: state: not found") {
 			t.Errorf("%s: obsolete is %q, want it gone", m.dir, got)
 		}
-		if !m.knows(item.ID) {
+		if !m.knows(item) {
 			t.Errorf("%s lacks what b wrote while apart", m.dir)
 		}
-		if diff := gocmp.Diff(a.conflicts(), m.conflicts()); diff != "" || len(m.conflicts()) != 1 {
-			t.Errorf("%s: %d conflicts, want the one that a has (-a +this):\n%s", m.dir, len(m.conflicts()), diff)
+		if diff := gocmp.Diff(all[0].conflicts(), m.conflicts()); diff != "" || len(m.conflicts()) != 1 {
+			t.Errorf("%s: %d conflicts, want the one of the first (-first +this):\n%s", m.dir, len(m.conflicts()), diff)
 		}
 		if status, err := m.Status(t.Context()); err != nil || status.Conflicts != 1 || status.Parked != 0 {
 			t.Errorf("%s: status has %d conflicts, %d parked, %v", m.dir, status.Conflicts, status.Parked, err)

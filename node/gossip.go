@@ -141,14 +141,13 @@ func (g *gossip) scoreParams() (*pubsub.PeerScoreParams, *pubsub.PeerScoreThresh
 			TimeInMeshQuantum: time.Second, // of no weight, but divided by
 		}
 	}
-	return &pubsub.PeerScoreParams{
-			SkipAtomicValidation: true, Topics: topics,
-			AppSpecificScore:  func(p peer.ID) float64 { return float64(g.scores.strikes(p, time.Now())) },
-			AppSpecificWeight: -5,
-			DecayInterval:     time.Second, DecayToZero: 0.01, RetainScore: time.Minute,
-		}, &pubsub.PeerScoreThresholds{
-			GossipThreshold: -20, PublishThreshold: -50, GraylistThreshold: -100,
-		}
+	params := &pubsub.PeerScoreParams{
+		SkipAtomicValidation: true, Topics: topics,
+		AppSpecificScore:  func(p peer.ID) float64 { return float64(g.scores.strikes(p, time.Now())) },
+		AppSpecificWeight: -5,
+		DecayInterval:     time.Second, DecayToZero: 0.01, RetainScore: time.Minute,
+	}
+	return params, &pubsub.PeerScoreThresholds{GossipThreshold: -20, PublishThreshold: -50, GraylistThreshold: -100}
 }
 
 // publish sends what is queued.

@@ -179,7 +179,7 @@ func TestAJoinerThatDiedAsksAgain(t *testing.T) {
 	if err := os.Mkdir(second+".new", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(second+".new", "identity.key"), key, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(second+".new", "identity.key"), key, 0o600); err != nil { //nolint:gosec // a directory of the test
 		t.Fatal(err)
 	}
 	again, err := joinWith(t, second, ticket, "b")
