@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +34,7 @@ type Engine struct {
 	judgeAgain  bool      // the last one failed; the next heartbeat tries again
 	dueAt       time.Time // when a version parked for its stamp can be admitted
 	dueUnknown  bool      // dueAt must be looked for
+	learnt      store.Sum // of the fleet sections when all their statements were known to be learnt
 	heartbeatAt time.Time
 	randomAt    time.Time
 
@@ -63,46 +63,6 @@ func New(cfg Config, st *store.Store, admission Admission) *Engine {
 		heartbeatAt: cfg.Now.Add(cfg.HeartbeatEvery),
 		randomAt:    cfg.Now.Add(randomPartnerEvery),
 	}
-}
-
-// LearnHeld gives every held fleet statement of a store to admission, as
-// often as needed for statements that stand on others. Its owner calls it once
-// before New. Errors: those of the store.
-func LearnHeld(st *store.Store, admission Admission) error {
-	return st.View(func(r *store.Reader) error {
-		for changed := true; changed; {
-			changed = false
-			for _, s := range st.Sections() {
-				if s.Section.Family != FleetFamily {
-					continue
-				}
-				learnt, err := learnSection(r, s.Section, admission)
-				if err != nil {
-					return err
-				}
-				changed = changed || learnt
-			}
-		}
-		return nil
-	})
-}
-
-func learnSection(r *store.Reader, section merge.Section, admission Admission) (changed bool, err error) {
-	var failed error
-	err = r.Range(section, "", func(key merge.Key, held []store.Held) bool {
-		for _, h := range held {
-			record, err := r.Load(key, h)
-			if err != nil {
-				failed = err
-				return false
-			}
-			if admission.Judge(&record) && admission.Learn(&record) {
-				changed = true
-			}
-		}
-		return true
-	})
-	return changed, cmp.Or(failed, err)
 }
 
 // FleetFamily is the family of fleet statements: it is brought to its head
@@ -262,12 +222,6 @@ func (e *Engine) reconsidered(res store.Result, err error) {
 		return
 	}
 	e.reconsider = e.reconsider || res.Applied > 0
-}
-
-func (e *Engine) learn(r *merge.Record) {
-	if e.admission.Judge(r) && e.admission.Learn(r) {
-		e.reconsider = true
-	}
 }
 
 // Applied takes the result of an ApplyBatch.

@@ -313,6 +313,7 @@ func (e *Engine) heartbeats() {
 	}
 	e.heartbeatAt = e.now.Add(e.cfg.HeartbeatEvery)
 	e.findDue()
+	e.relearn()
 	if e.judgeAgain {
 		e.judgeAgain, e.reconsider = false, true
 	}
