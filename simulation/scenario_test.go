@@ -73,3 +73,33 @@ func TestConvergenceWithinThreeHeartbeatsAHop(t *testing.T) {
 		}
 	}
 }
+
+// TestAWriteOfUnknownOutcome holds that a write which happened although the
+// disk said otherwise is either everywhere or nowhere, also when nothing else is
+// written afterwards.
+func TestAWriteOfUnknownOutcome(t *testing.T) {
+	c := newCluster(t, simulation.Calm(1, 3))
+	c.RunFor(time.Minute)
+	c.Do(simulation.Step{Act: simulation.ActDoubt, Replica: 1, Count: 1})
+	c.Do(simulation.Step{Act: simulation.ActWrite, Replica: 1})
+	finish(t, c)
+	if c.Coverage().Markers[simulation.SometimesUnacknowledged] == 0 {
+		t.Error("the write did not happen at all")
+	}
+}
+
+// TestAGrantOfUnknownOutcome is TestAWriteOfUnknownOutcome for a statement: the
+// node that made it must follow it as its partners do.
+func TestAGrantOfUnknownOutcome(t *testing.T) {
+	plan := simulation.Calm(5, 3)
+	plan.Grants[2] = simulation.GrantLate
+	c := newCluster(t, plan)
+	c.RunFor(time.Minute)
+	c.Do(simulation.Step{Act: simulation.ActDoubt, Replica: 0, Count: 1})
+	c.Do(simulation.Step{Act: simulation.ActGrant, Replica: 2})
+	c.Do(simulation.Step{Act: simulation.ActWrite, Replica: 2})
+	if err := c.Converge(); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, c)
+}
