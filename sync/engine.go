@@ -23,6 +23,7 @@ type Engine struct {
 	peers     map[PeerID]*peer
 	order     []PeerID // ascending; the order of every walk over peers
 	lastID    uint64
+	withheld  []string // families that are not shared here, ascending
 	verifying map[uint64]*step
 	applying  map[uint64]func(store.Result, error)
 
@@ -52,7 +53,7 @@ func New(cfg Config, st *store.Store, admission Admission) *Engine {
 	if cfg.RequestTimeout <= 0 {
 		cfg.RequestTimeout = RequestTimeoutDefault
 	}
-	return &Engine{
+	e := &Engine{
 		cfg: cfg, store: st, admission: admission,
 		now:         cfg.Now,
 		peers:       map[PeerID]*peer{},
@@ -63,6 +64,10 @@ func New(cfg Config, st *store.Store, admission Admission) *Engine {
 		heartbeatAt: cfg.Now.Add(cfg.HeartbeatEvery),
 		randomAt:    cfg.Now.Add(randomPartnerEvery),
 	}
+	for _, f := range topicFamilies {
+		e.withhold(f)
+	}
+	return e
 }
 
 // FleetFamily is the family of fleet statements: it is brought to its head

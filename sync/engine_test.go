@@ -275,6 +275,21 @@ func TestThousandsOfSectionsAreCompared(t *testing.T) {
 	}
 }
 
+func TestAWithheldFamilyIsNoDifference(t *testing.T) {
+	m := newMesh(t, false)
+	a, b := m.add("a", openly{}), m.add("b", openly{})
+	b.share = func(s merge.Section) bool { return s.Family != "notes" }
+	m.reopen(b)
+	m.write(a, "item", "text")
+	m.writeKey(a, merge.Key{Kind: "notes", ID: "private to a"}, "text")
+	m.connect("a", "b")
+	m.settle(3)
+	m.wantEqual(1)
+	if got := b.store.State(merge.Section{Family: "notes"}).Count; got != 0 {
+		t.Errorf("b took %d versions of a family that it does not share", got)
+	}
+}
+
 func TestACorruptPeerIsBlamed(t *testing.T) {
 	for name, message := range map[string]fleetsync.Message{
 		"a page of another section's record":    &fleetsync.Page{Done: true, Sum: make([]byte, 32)},

@@ -49,11 +49,7 @@ func (e *Engine) heads(after string, keep func(merge.Section) bool) (Heads, map[
 		panic("sync: randomness ended: " + err.Error())
 	}
 	h := Heads{Salt: salt, Clock: e.store.Clock().Last().Pack(), After: after, Sections: []SectionHead{}}
-	for _, f := range topicFamilies {
-		if !e.cfg.Share(merge.Section{Family: f}) {
-			h.Withheld = append(h.Withheld, f)
-		}
-	}
+	h.Withheld = append(h.Withheld, e.withheld...)
 	states := map[merge.Section]store.SectionState{}
 	for _, s := range e.sections() {
 		id := s.Section.ID()
@@ -197,7 +193,11 @@ func (e *Engine) takeHeads(p *peer, h *Heads) map[merge.Section]bool {
 	differing := map[merge.Section]bool{}
 	for _, s := range h.Sections {
 		section, err := merge.ParseSectionID(s.Section)
-		if err != nil || !e.cfg.Share(section) {
+		if err != nil {
+			continue
+		}
+		if !e.cfg.Share(section) {
+			e.withhold(section.Family)
 			continue
 		}
 		mine := e.store.State(section)
@@ -212,6 +212,17 @@ func (e *Engine) takeHeads(p *peer, h *Heads) map[merge.Section]bool {
 		e.consider(p, section, r, mine)
 	}
 	return differing
+}
+
+// withhold notes a family that is not shared here, once a peer or this build
+// has named it, so that partners do not wait for it.
+func (e *Engine) withhold(family string) {
+	if e.cfg.Share(merge.Section{Family: family}) || len(e.withheld) == sectionsMax {
+		return // a scope of it is withheld, not the family
+	}
+	if at, found := slices.BinarySearch(e.withheld, family); !found {
+		e.withheld = slices.Insert(e.withheld, at, family)
+	}
 }
 
 // differs notes that a section was seen to differ.

@@ -21,6 +21,7 @@ type node struct {
 	store  *store.Store
 	disk   *store.Memory
 	gate   fleetsync.Admission
+	share  func(merge.Section) bool // nil for DefaultShare
 	writes int
 }
 
@@ -100,8 +101,12 @@ func (m *mesh) open(n *node) {
 	}
 	m.t.Cleanup(func() { _ = st.Close() })
 	n.store = st
+	share := n.share
+	if share == nil {
+		share = fleetsync.DefaultShare
+	}
 	n.engine = fleetsync.New(fleetsync.Config{
-		Self: n.id, Share: fleetsync.DefaultShare, EventType: func(kind string, _ bool) string { return kind },
+		Self: n.id, Share: share, EventType: func(kind string, _ bool) string { return kind },
 		Rand: readFrom{rng}, Gossip: m.gossip, Now: m.now,
 	}, st, n.gate)
 }
