@@ -1,0 +1,138 @@
+package sync
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fleetsync/fleetd/store"
+)
+
+// ErrProtocol blames a peer whose message is well formed but breaks a rule.
+var ErrProtocol = errors.New("sync: protocol broken")
+
+// awaited returns the pull that awaits the page with this id, nil for late
+// answers.
+func (p *peer) awaited(id uint64) *pull {
+	if p.pull == nil || p.pull.request == 0 || p.pull.request != id {
+		return nil
+	}
+	p.pull.request = 0
+	return p.pull
+}
+
+func (e *Engine) onChangesPage(p *peer, m *ChangesPage) {
+	pl := p.awaited(m.ID)
+	if pl == nil {
+		return
+	}
+	if m.Next < pl.after || (m.Next == pl.after && !m.Done) {
+		e.breach(pl, fmt.Errorf("%w: page from %d to %d", ErrProtocol, pl.after, m.Next))
+		return
+	}
+	pl.after, pl.since, pl.ended = m.Next, p.incarnation, m.Done
+	st := &step{pull: pl, peer: p.id}
+	if !pl.forced {
+		st.cursor = e.cursorMove(pl, store.Cursor{Store: p.store, Incarnation: p.incarnation, Seq: m.Next})
+	}
+	refs, err := e.missing(pl.section, m.Entries)
+	switch {
+	case errors.Is(err, ErrProtocol):
+		e.breach(pl, err)
+		return
+	case err != nil: // this node cannot read its own store; the peer is not at fault
+		e.counters.StoreErrors++
+		p.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
+		e.abort(pl)
+		return
+	}
+	st.refs = refs
+	pl.steps = append(pl.steps, st)
+	e.takeRecords(st, m.Records)
+	e.advance(pl)
+}
+
+func (e *Engine) cursorMove(pl *pull, at store.Cursor) *store.CursorMove {
+	return &store.CursorMove{Peer: pl.peer.id, Section: pl.section, Cursor: at}
+}
+
+// onCursorInvalid turns a pull by the feed into a listing of everything.
+func (e *Engine) onCursorInvalid(p *peer, m *CursorInvalid) {
+	pl := p.awaited(m.ID)
+	if pl == nil {
+		return
+	}
+	if pl.mode != byFeed {
+		e.breach(pl, fmt.Errorf("%w: cursor refused to a listing", ErrProtocol))
+		return
+	}
+	e.counters.CursorsInvalid++
+	pl.mode, pl.after, pl.since, pl.inline = byList, 0, p.incarnation, false
+	e.askPage(pl)
+}
+
+func (e *Engine) onPage(p *peer, m *Page) {
+	pl := p.awaited(m.ID)
+	if pl == nil {
+		return
+	}
+	if !m.Done && string(m.Last) <= string(pl.key) {
+		e.breach(pl, fmt.Errorf("%w: page does not go on", ErrProtocol))
+		return
+	}
+	if pl.from == (store.Cursor{}) {
+		pl.from = store.Cursor{Store: p.store, Incarnation: p.incarnation, Seq: m.Head}
+	}
+	pl.key, pl.ended = m.Last, m.Done
+	st := &step{pull: pl, peer: p.id}
+	st.resume = &store.ResumeMove{Peer: p.id, Section: pl.section}
+	if m.Done {
+		st.cursor = e.cursorMove(pl, pl.from) // and the resume point goes
+	} else {
+		st.resume.Point = resumeAt(pl.from, m.Last)
+	}
+	pl.steps = append(pl.steps, st)
+	sum, ok := e.takeRecords(st, m.Records)
+	if total := sum.Bytes(); ok && string(total[:]) != string(m.Sum) {
+		e.breach(pl, fmt.Errorf("%w: page does not have the sum that it states", ErrProtocol))
+		return
+	}
+	e.advance(pl)
+}
+
+func (e *Engine) onRecords(p *peer, m *Records) {
+	pl := p.pull
+	if pl == nil || pl.getting == 0 || pl.getting != m.ID {
+		return
+	}
+	pl.getting = 0
+	st := pl.fetching()
+	if st == nil || m.Answered == 0 || m.Answered > uint64(len(st.refs)) {
+		e.breach(pl, fmt.Errorf("%w: %d keys answered", ErrProtocol, m.Answered))
+		return
+	}
+	st.refs = st.refs[m.Answered:]
+	e.takeRecords(st, m.Records)
+	e.advance(pl)
+}
+
+func (e *Engine) onBusy(p *peer, m *Busy) {
+	if p.pull == nil || (p.pull.request != m.ID && p.pull.getting != m.ID) {
+		return
+	}
+	wait := min(time.Duration(m.Retry)*time.Millisecond, time.Minute)
+	p.notBefore = e.now.Add(wait + time.Duration(e.random(int(busyRetry))))
+	pl := p.pull
+	e.abort(pl)
+	p.want(wish{section: pl.section, list: pl.forced})
+}
+
+func (e *Engine) onError(p *peer, m *Error) {
+	if m.Code == CodeFleet {
+		e.blame(p, fmt.Errorf("%w: it says: %.60q", ErrIncompatible, m.Text))
+	}
+	if p.pull != nil && (p.pull.request == m.ID || p.pull.getting == m.ID) && m.ID != 0 {
+		p.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
+		e.retire(p.pull)
+	}
+}

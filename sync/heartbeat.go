@@ -1,0 +1,164 @@
+package sync
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// ErrIncompatible blames a peer of another fleet or protocol.
+var ErrIncompatible = errors.New("sync: incompatible peer")
+
+func (e *Engine) hello() Hello {
+	id := e.store.ID()
+	heads, _ := e.heads("", everySection)
+	return Hello{Fleet: e.cfg.Fleet[:], Store: id[:], Incarnation: uint64(e.store.Incarnation()), Heads: heads}
+}
+
+func (e *Engine) sendHello(p *peer) {
+	p.helloAt = e.now
+	h := e.hello()
+	e.send(p, &h)
+}
+
+func (e *Engine) onHello(p *peer, m *Hello, answer bool) {
+	if string(m.Fleet) != string(e.cfg.Fleet[:]) {
+		e.blame(p, fmt.Errorf("%w: it belongs to the fleet %x", ErrIncompatible, m.Fleet[:8]))
+		e.send(p, &Error{Code: CodeFleet, Text: "another fleet"})
+		return
+	}
+	p.greeted = true
+	p.store, p.incarnation = store.ID(m.Store), store.Incarnation(m.Incarnation)
+	if answer {
+		e.send(p, &HelloAck{Hello: e.hello()})
+	}
+	e.takeAbsent(p, &m.Heads, e.takeHeads(p, &m.Heads))
+	p.compare = p.compare || m.Heads.To != "" // the greeting did not tell all
+}
+
+// sendHeartbeat tells a peer the state of every shared section.
+func (e *Engine) sendHeartbeat(p *peer) {
+	if !p.greeted {
+		return
+	}
+	p.compare = false
+	p.sent = map[string]map[merge.Section]store.SectionState{}
+	for after := ""; ; {
+		h, states := e.heads(after, everySection)
+		p.sent[string(h.Salt)] = states
+		e.send(p, &Heartbeat{Heads: h})
+		if h.To == "" {
+			return
+		}
+		after = h.To
+	}
+}
+
+func (e *Engine) onHeartbeat(p *peer, m *Heartbeat) {
+	if !p.greeted {
+		return
+	}
+	differing := e.takeHeads(p, &m.Heads)
+	if len(m.Echo) > 0 {
+		e.takeEcho(p, m)
+		return
+	}
+	e.takeAbsent(p, &m.Heads, differing)
+	e.send(p, &Heartbeat{Heads: e.answer(&m.Heads, differing), Echo: m.Heads.Salt})
+}
+
+// answer lists the sections of a heartbeat that differ, also those of which
+// nothing is held here.
+func (e *Engine) answer(asked *Heads, differing map[merge.Section]bool) Heads {
+	h, _ := e.heads(asked.After, func(s merge.Section) bool { return differing[s] })
+	listed := sectionsOf(&h)
+	for _, section := range sortedSections(differing) {
+		if !listed[section] && h.speaksOf(section) {
+			h.Sections = append(h.Sections, SectionHead{
+				Section: section.ID(), Root: saltedRoot(h.Salt, store.SectionState{Section: section}),
+			})
+		}
+	}
+	slices.SortFunc(h.Sections, func(a, b SectionHead) int { return strings.Compare(a.Section, b.Section) })
+	if len(h.Sections) > sectionsMax {
+		h.Sections = h.Sections[:sectionsMax]
+		h.To = h.Sections[sectionsMax-1].Section
+	}
+	return h
+}
+
+// takeEcho takes what the answer to a heartbeat does not say: a section that
+// was sent and is not listed is equal.
+func (e *Engine) takeEcho(p *peer, m *Heartbeat) {
+	listed := sectionsOf(&m.Heads)
+	for section, state := range p.sent[string(m.Echo)] { // empty for an older heartbeat
+		if !listed[section] && m.Heads.speaksOf(section) {
+			r := p.section(section)
+			r.known = true
+			r.equal, r.isEqual, r.since = state, true, time.Time{}
+			r.idle = standoff{}
+			p.unwantListing(section)
+		}
+	}
+	delete(p.sent, string(m.Echo))
+}
+
+// heartbeats compares heads with a few partners each interval, and with a
+// random one now and then.
+func (e *Engine) heartbeats() {
+	for _, id := range e.order {
+		if p := e.peers[id]; p.compare && p.pull == nil && len(p.wants) == 0 {
+			e.sendHeartbeat(p)
+		}
+	}
+	if !e.now.Before(e.randomAt) {
+		e.randomAt = e.now.Add(randomPartnerEvery)
+		if len(e.order) > partnersMax {
+			e.sendHeartbeat(e.peers[e.order[e.random(len(e.order))]])
+		}
+	}
+	if e.now.Before(e.heartbeatAt) {
+		return
+	}
+	e.heartbeatAt = e.now.Add(e.cfg.HeartbeatEvery)
+	e.findDue()
+	e.relearn()
+	if e.judgeAgain {
+		e.judgeAgain, e.reconsider = false, true
+	}
+	for _, id := range e.partners() {
+		e.sendHeartbeat(e.peers[id])
+	}
+}
+
+// partners chooses whom to compare with by rendezvous hashing, so that the
+// choice is stable and spread evenly.
+func (e *Engine) partners() []PeerID {
+	if len(e.order) <= partnersMax {
+		return e.order
+	}
+	score := func(id PeerID) string {
+		h := sha256.Sum256([]byte(string(e.cfg.Self) + string(id)))
+		return string(h[:])
+	}
+	ranked := slices.Clone(e.order)
+	slices.SortFunc(ranked, func(a, b PeerID) int { return cmp.Or(strings.Compare(score(a), score(b)), comparePeers(a, b)) })
+	return ranked[:partnersMax]
+}
+
+func (e *Engine) random(n int) int {
+	var b [8]byte
+	if _, err := io.ReadFull(e.cfg.Rand, b[:]); err != nil {
+		panic("sync: randomness ended: " + err.Error())
+	}
+	return int(binary.BigEndian.Uint64(b[:]) % uint64(n))
+}
