@@ -14,8 +14,8 @@ import (
 	"github.com/fleetsync/fleetd/state"
 )
 
-// benchNode opens an instance and, when run is set, runs it.
-func benchNode(b *testing.B, dir string, run bool) *node.Node {
+// benchNode runs an instance.
+func benchNode(b *testing.B, dir string) *node.Node {
 	b.Helper()
 	cfg, err := node.ReadConfig(dir)
 	if err != nil {
@@ -30,9 +30,6 @@ func benchNode(b *testing.B, dir string, run bool) *node.Node {
 			b.Error(err)
 		}
 	})
-	if !run {
-		return n
-	}
 	go func() {
 		if err := n.Run(context.WithoutCancel(b.Context())); err != nil {
 			b.Error(err)
@@ -48,7 +45,7 @@ func benchFounder(b *testing.B) *node.Node {
 	if _, err := node.Init(b.Context(), node.InitConfig{Dir: dir, Name: "a", Listen: loopback()}); err != nil {
 		b.Fatal(err)
 	}
-	return benchNode(b, dir, true)
+	return benchNode(b, dir)
 }
 
 func benchJoin(b *testing.B, a *node.Node, name string) string {
@@ -103,7 +100,7 @@ func BenchmarkColdJoin(b *testing.B) {
 	for b.Loop() {
 		dir := benchJoin(b, a, "b"+time.Now().Format("150405.000000"))
 		began := time.Now()
-		n := benchNode(b, dir, true)
+		n := benchNode(b, dir)
 		benchWait(b, a, n)
 		spent += time.Since(began)
 		if err := n.Close(); err != nil {
@@ -116,7 +113,7 @@ func BenchmarkColdJoin(b *testing.B) {
 // BenchmarkGossipRoundTrip writes on one node until the other has it.
 func BenchmarkGossipRoundTrip(b *testing.B) {
 	a := benchFounder(b)
-	n := benchNode(b, benchJoin(b, a, "b"), true)
+	n := benchNode(b, benchJoin(b, a, "b"))
 	benchWait(b, a, n)
 	for b.Loop() {
 		if _, err := a.State().Memory().Write(b.Context(), state.MemoryItem{Kind: "fact", Content: "news"}); err != nil {
@@ -133,7 +130,7 @@ func BenchmarkGossipRoundTrip(b *testing.B) {
 func BenchmarkBurst(b *testing.B) {
 	const records = 10_000
 	a := benchFounder(b)
-	n := benchNode(b, benchJoin(b, a, "b"), true)
+	n := benchNode(b, benchJoin(b, a, "b"))
 	benchWait(b, a, n)
 	var spent time.Duration
 	for b.Loop() {

@@ -1,9 +1,11 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/event"
@@ -12,6 +14,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
+	"github.com/multiformats/go-multiaddr"
 
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/merge"
@@ -163,13 +166,7 @@ func (x *exchange) tell(s network.Stream) error {
 	out := addresses{Entries: []bookEntry{{
 		Member: x.self, Addrs: cleanAddrs(tellable(x.host.Addrs(), remote)), Told: time.Now().UnixMilli(),
 	}}}
-	for _, m := range x.authority.Members() {
-		e := x.book.entry(m.ID)
-		if m.ID == x.self || len(e.Addrs) == 0 || m.ID == merge.InstanceID(s.Conn().RemotePeer()) || len(out.Entries) == bookEntriesMax {
-			continue
-		}
-		out.Entries = append(out.Entries, bookEntry{Member: m.ID, Addrs: tellableTexts(e.Addrs, remote), Told: e.Told})
-	}
+	out.Entries = append(out.Entries, x.others(merge.InstanceID(s.Conn().RemotePeer()), remote)...)
 	b, err := merge.Marshal(out)
 	if err != nil {
 		return err
@@ -181,6 +178,30 @@ func (x *exchange) tell(s network.Stream) error {
 		return fmt.Errorf("node: exchange addresses: %w", err)
 	}
 	return nil
+}
+
+// others returns what is known of members but this one and the listener, the
+// freshest first, as much as one message holds.
+func (x *exchange) others(listener merge.InstanceID, remote multiaddr.Multiaddr) []bookEntry {
+	var entries []bookEntry
+	for _, m := range x.authority.Members() {
+		e := x.book.entry(m.ID)
+		addrs := tellableTexts(e.Addrs, remote)
+		if m.ID != x.self && m.ID != listener && len(addrs) > 0 {
+			entries = append(entries, bookEntry{Member: m.ID, Addrs: addrs, Told: e.Told})
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b bookEntry) int { return cmp.Compare(b.Told, a.Told) })
+	size := 0
+	for i, e := range entries {
+		for _, a := range e.Addrs {
+			size += len(a) + 8
+		}
+		if size += 64; i == bookEntriesMax-1 || size > exchangeBytesMax-bookAddrsMax*bookAddrBytesMax {
+			return entries[:i]
+		}
+	}
+	return entries
 }
 
 // hear takes what the other side knows of members.

@@ -283,6 +283,13 @@ func TestGossipIsChecked(t *testing.T) {
 	}
 	publish(t, topic, fleetsync.Gossip{Fleet: fleetBytes(a.Fleet()), Events: []fleetsync.GossipEvent{{Type: state.EvMemoryWritten, Record: wire}}})
 	f.eventually("the whole record arrives", []*member{a}, func() bool { return a.knows(item.ID) })
+	// Played again, in another message, it goes nowhere (case 41).
+	event := fleetsync.GossipEvent{Type: state.EvMemoryWritten, Record: wire}
+	publish(t, topic, fleetsync.Gossip{Fleet: fleetBytes(a.Fleet()), Events: []fleetsync.GossipEvent{event, event}})
+	f.eventually("the replay is ignored", []*member{a}, func() bool {
+		status, err := a.Status(t.Context())
+		return err == nil && status.Counters.GossipIgnored == 1
+	})
 }
 
 func fleetBytes(id merge.FleetID) []byte { return id[:] }

@@ -62,7 +62,8 @@ const (
 	bookAddrBytesMax = 256
 	// bookEntriesMax bounds the members in one exchange of addresses.
 	bookEntriesMax = 1024
-	// exchangeBytesMax bounds one side of such an exchange.
+	// exchangeBytesMax bounds one side of such an exchange; the sender keeps to
+	// it by leaving out what is oldest.
 	exchangeBytesMax = 512 << 10
 	// exchangeEvery is how often addresses are exchanged when nothing happens.
 	exchangeEvery = 10 * time.Minute

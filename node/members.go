@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/merge"
@@ -51,8 +53,11 @@ type Member struct {
 	// Why says more of a state that is not in sync, such as why it cannot be
 	// reached; may be empty.
 	Why string
-	// Addrs are where the member is said to be.
+	// Addrs are where the member is said to be; of this node, where it is.
 	Addrs []string
+	// Via is the address at the other end of the connection; empty when there
+	// is none.
+	Via string
 }
 
 // Members returns all members, this one included, by name. Errors: that of
@@ -76,6 +81,10 @@ func (n *Node) members(net *running, peers []fleetsync.PeerState) []Member {
 	for _, p := range peers {
 		states[p.ID] = p
 	}
+	var incompatible map[peer.ID]string
+	if net != nil {
+		incompatible = net.links.incompatible()
+	}
 	all := n.authority.Members()
 	members := make([]Member, 0, len(all))
 	for _, m := range all {
@@ -90,14 +99,26 @@ func (n *Node) members(net *running, peers []fleetsync.PeerState) []Member {
 		default:
 			view.absent(e, net)
 		}
+		if why := incompatible[peerOf(m.ID)]; why != "" && view.State != MemberInSync {
+			view.State, view.Why = MemberIncompatible, why
+		}
 		if net != nil {
-			if why := net.links.incompatible()[peerOf(m.ID)]; why != "" && view.State != MemberInSync {
-				view.State, view.Why = MemberIncompatible, why
-			}
+			view.locate(net.host)
 		}
 		members = append(members, view)
 	}
 	return members
+}
+
+// locate fills in where a member is, as the network knows.
+func (m *Member) locate(h host.Host) {
+	if m.State == MemberSelf {
+		m.Addrs = addrTexts(h)
+		return
+	}
+	if conns := h.Network().ConnsToPeer(peerOf(m.ID)); len(conns) > 0 {
+		m.Via = conns[0].RemoteMultiaddr().String()
+	}
 }
 
 // compare fills in the state of a member that is connected.

@@ -46,8 +46,11 @@ type Node struct {
 	started bool
 	net     *running // nil while Run does not run
 	stop    context.CancelFunc
-	done    chan struct{} // closed when Run has ended
 	closed  bool
+
+	done      chan struct{} // closed when Run has ended
+	closeOnce sync.Once
+	closeErr  error
 }
 
 // New opens the instance in a data directory: it takes the directory's lock,
@@ -261,21 +264,21 @@ func (n *Node) network() (*running, error) {
 	return n.net, nil
 }
 
-// Close ends Run and releases the store and the directory. It is idempotent.
+// Close ends Run and releases the store and the directory. It is idempotent,
+// and whoever calls it finds all of that done when it returns.
 func (n *Node) Close() error {
-	n.mu.Lock()
-	if n.closed {
+	n.closeOnce.Do(func() {
+		n.mu.Lock()
+		n.closed = true
+		started, stop := n.started, n.stop
 		n.mu.Unlock()
-		return nil
-	}
-	n.closed = true
-	started, stop := n.started, n.stop
-	n.mu.Unlock()
-	if started {
-		stop()
-		<-n.done
-	}
-	return n.release()
+		if started {
+			stop()
+			<-n.done
+		}
+		n.closeErr = n.release()
+	})
+	return n.closeErr
 }
 
 func (n *Node) release() error {

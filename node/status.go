@@ -46,9 +46,9 @@ type Status struct {
 // Counters count since Run began.
 type Counters struct {
 	Sync fleetsync.Counters
-	// GossipPublished and GossipRejected count messages that went out, and those
-	// that broke the rules.
-	GossipPublished, GossipRejected uint64
+	// GossipPublished counts messages that went out, GossipIgnored those that
+	// came and held nothing new, GossipRejected those that broke the rules.
+	GossipPublished, GossipIgnored, GossipRejected uint64
 	// GossipDropped counts messages that found a full queue, here or on the way
 	// to a peer: the feed brings what was in them.
 	GossipDropped uint64
@@ -63,7 +63,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 		return Status{}, err
 	}
 	st := Status{ID: n.ID(), Fleet: n.Fleet(), Members: members}
-	st.Records, st.Root = n.root256()
+	st.Records, st.Root = n.digest()
 	for _, m := range members {
 		if m.State == MemberSelf {
 			st.Name = m.Name
@@ -85,12 +85,13 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 // Root returns the digest of everything that the fleet shares, in hex: equal
 // on nodes that hold the same.
 func (n *Node) Root() string {
-	_, root := n.root256()
+	_, root := n.digest()
 	return root
 }
 
-// root256 digests the shared sections that hold something, all read as one.
-func (n *Node) root256() (records int64, root string) {
+// digest counts and digests the shared sections that hold something, all read
+// as one.
+func (n *Node) digest() (records int64, root string) {
 	shared := slices.DeleteFunc(n.store.Sections(), func(s store.SectionState) bool {
 		return s.Count == 0 || !fleetsync.DefaultShare(s.Section)
 	})
@@ -130,7 +131,7 @@ func (r *running) counters(ctx context.Context) (c Counters, err error) {
 	c.SendsDropped = r.links.dropped.Load()
 	c.GossipDropped = r.loop.commits.drops()
 	if g := r.gossip; g != nil {
-		c.GossipPublished, c.GossipRejected = g.counts.published.Load(), g.counts.rejected.Load()
+		c.GossipPublished, c.GossipIgnored, c.GossipRejected = g.counts.published.Load(), g.counts.ignored.Load(), g.counts.rejected.Load()
 		c.GossipDropped += g.counts.queueFull.Load() + g.counts.undelivered.Load() + g.counts.unread.Load() +
 			g.counts.throttled.Load() + g.counts.tooLarge.Load()
 	}
