@@ -141,10 +141,11 @@ func (a *app) logs(cmd *cobra.Command, flags *runFlags) (logs, error) {
 	default:
 		return logs{}, usage(fmt.Sprintf("log format %q", flags.logFormat), "text or json")
 	}
-	// The libraries warn of every peer that goes away, which fleetd sees itself.
-	network := slog.LevelError
+	// The libraries log every peer that goes away and every error that they return
+	// too, so they are heard by those alone who look for a fault.
+	var network slog.Handler = slog.DiscardHandler
 	if level == slog.LevelDebug {
-		network = slog.LevelInfo
+		network = handler(&slog.HandlerOptions{Level: slog.LevelInfo})
 	}
-	return logs{handler(&slog.HandlerOptions{Level: level}), handler(&slog.HandlerOptions{Level: network})}, nil
+	return logs{handler(&slog.HandlerOptions{Level: level}), network}, nil
 }
