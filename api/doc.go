@@ -23,19 +23,20 @@
 // every scope (a slug then resolves from the home scope outward).
 //
 // A body is one JSON object without unknown fields, of type application/json,
-// in UTF-8. Every error, that of an unknown path included, is a wire.Problem.
+// in UTF-8. Every error, that of an unknown path included, is a wire.Problem; only
+// /livez and /readyz answer 503 with a wire.Health.
 //
 // # Invariants
 //
-//   - I1: no request ends in a panic, an empty reply or a text that is not JSON
-//     (TestEveryErrorIsAProblem, FuzzRequest).
+//   - I1: no request that is HTTP ends in a panic, an empty reply or a text that
+//     is not JSON (TestEveryErrorIsAProblem, FuzzRequest).
 //   - I2: text reaches the store as it was sent or not at all: what JSON decoders
 //     replace silently is refused (TestTextThatJSONWouldAlterIsRefused).
 //   - I3: an id or slug of any characters can be addressed
 //     (TestEveryIDCanBeAddressed).
 //   - I4: only the daemon's own user, and root, get an answer
-//     (TestAnotherUserIsDenied), and a stale socket is taken over while a live
-//     one never is (TestListen).
+//     (TestAnotherUserIsDenied, TestTheKernelSaysWhoConnects), and a stale socket
+//     is taken over while a live one never is (TestListen).
 //
 // # Hazards
 //

@@ -29,7 +29,9 @@ func Serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog
 		MaxHeaderBytes:    headerBytesMax,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ConnContext:       withPeer,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		// OPTIONS * has no answer of ours, so it gets the one of unknown paths.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Serve(listener) }()

@@ -143,7 +143,7 @@ func (a *app) logs(cmd *cobra.Command, flags *runFlags) (logs, error) {
 	}
 	// The libraries log every peer that goes away and every error that they return
 	// too, so they are heard by those alone who look for a fault.
-	var network slog.Handler = slog.DiscardHandler
+	network := slog.DiscardHandler
 	if level == slog.LevelDebug {
 		network = handler(&slog.HandlerOptions{Level: slog.LevelInfo})
 	}
