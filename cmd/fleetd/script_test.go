@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,9 @@ func TestMain(m *testing.M) {
 //
 // FILE may be stdout. PATH is names and numbers between dots, and length.
 func TestScripts(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the scripts send Unix signals and use a Unix shell")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		// Under the race detector every command would wait a second before it ends.
