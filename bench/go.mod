@@ -4,23 +4,17 @@ go 1.26.6
 
 require (
 	github.com/dgraph-io/badger/v4 v4.9.6
-	github.com/fxamacker/cbor/v2 v2.10.0
-	github.com/goccy/go-yaml v1.19.2
-	github.com/google/go-cmp v0.7.0
-	github.com/google/uuid v1.6.0
-	github.com/klauspost/compress v1.20.4
-	github.com/libp2p/go-libp2p v0.52.0
-	github.com/libp2p/go-libp2p-pubsub v0.19.0
-	github.com/marcopolo/simnet v0.0.7
-	github.com/mr-tron/base58 v1.3.0
-	github.com/oasisprotocol/curve25519-voi v0.0.0-20230904125328-1f23a7beb09a
-	github.com/rogpeppe/go-internal v1.16.0
-	github.com/spf13/cobra v1.10.2
-	github.com/tidwall/btree v1.8.2
-	go.uber.org/goleak v1.3.0
-	golang.org/x/sync v0.25.0
-	golang.org/x/text v0.44.0
-	pgregory.net/rapid v1.3.0
+	github.com/fxamacker/cbor/v2 v2.10.0 // indirect
+	github.com/goccy/go-yaml v1.19.2 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/klauspost/compress v1.20.4 // indirect
+	github.com/libp2p/go-libp2p v0.52.0 // indirect
+	github.com/libp2p/go-libp2p-pubsub v0.19.0 // indirect
+	github.com/mr-tron/base58 v1.3.0 // indirect
+	github.com/oasisprotocol/curve25519-voi v0.0.0-20230904125328-1f23a7beb09a // indirect
+	github.com/tidwall/btree v1.8.2 // indirect
+	golang.org/x/sync v0.25.0 // indirect
+	golang.org/x/text v0.44.0 // indirect
 )
 
 require (
@@ -42,7 +36,6 @@ require (
 	github.com/gorilla/websocket v1.5.3 // indirect
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 	github.com/huin/goupnp v1.3.1 // indirect
-	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/ipfs/go-cid v0.6.2 // indirect
 	github.com/jackpal/go-nat-pmp v1.1.0 // indirect
 	github.com/jbenet/go-temp-err-catcher v0.1.0 // indirect
@@ -99,8 +92,6 @@ require (
 	github.com/quic-go/quic-go v0.64.1 // indirect
 	github.com/quic-go/webtransport-go v0.13.0 // indirect
 	github.com/spaolacci/murmur3 v1.1.0 // indirect
-	github.com/spf13/pflag v1.0.9 // indirect
-	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/wlynxg/anet v0.0.5 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
@@ -112,7 +103,6 @@ require (
 	go.uber.org/mock v0.6.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.28.0 // indirect
-	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/crypto v0.59.0 // indirect
 	golang.org/x/exp v0.0.0-20261113113407-e3970619a1a4 // indirect
 	golang.org/x/mod v0.43.0 // indirect
@@ -126,4 +116,5 @@ require (
 )
 
 require github.com/fleetsync/fleetd v0.0.0
+
 replace github.com/fleetsync/fleetd => ../
