@@ -118,6 +118,7 @@ func (c *Cluster) Check() error {
 	if after := c.rootsOf(c.replicas[0]); after != before {
 		c.fail("changed after convergence: %s, was %s", after, before)
 	}
+	c.checkCursors()
 	if err := c.check(); err != nil {
 		c.fail("reading a store: %v", err)
 	}

@@ -185,6 +185,7 @@ func (c *Cluster) Run() error {
 		c.Do(*s)
 	}
 	c.RunFor(c.plan.Rest)
+	c.checkCursors()
 	if err := c.Heal(); err != nil {
 		return err
 	}

@@ -51,8 +51,10 @@
 // # Hazards
 //
 //   - A replica whose disk was rolled back writes nothing until its clock has
-//     passed all that it had issued before, since the rule for that, a successor
-//     key, does not exist yet.
+//     passed all that it had issued before, and of keys whose writes it has
+//     forgotten only the head is checked: its next write under the same identity
+//     covers what it has not seen. The rule against that, a successor key, does
+//     not exist yet.
 //   - A clock is put back only together with a restart: within a process Go's
 //     own time goes on, and engines are given no other.
 package simulation

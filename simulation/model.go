@@ -18,9 +18,9 @@ type model struct {
 	order    []*written // as they were made
 	newest   map[merge.InstanceID]issued
 	reached  []hlc.Timestamp // by replica: the newest stamp that its disk holds
-	// cloned are the keys that two machines wrote under one identity. Covering
-	// is not transitive there, so what is held besides the head may depend on
-	// the order of arrival; replicas agree all the same.
+	// cloned are the keys that two machines, or two pasts of one, wrote under one
+	// identity. Covering is not transitive there, so what is held besides the
+	// head may depend on the order of arrival; replicas agree all the same.
 	cloned map[merge.Key]bool
 }
 
@@ -121,10 +121,21 @@ func deletedMark(rec *merge.Record) string {
 	return ""
 }
 
-// lost is called when a disk was replaced by an older copy of itself: what was
-// on no other disk is owed to nobody any more.
-func (m *model) lost() error {
+// lost is called when the disk of a replica was replaced by an older copy of
+// itself: what was on no other disk is owed to nobody any more. Of keys that
+// the replica forgets to have written, its next write covers what it has not
+// seen, as that of a clone does.
+func (m *model) lost(r *Replica) error {
 	for _, w := range m.order {
+		if w.record.Envelope.LastWriterID == r.ID() {
+			remembered, err := r.remembers(&w.record)
+			if err != nil {
+				return err
+			}
+			if !remembered {
+				m.cloned[w.record.Key] = true
+			}
+		}
 		if !w.acknowledged {
 			continue
 		}
@@ -137,23 +148,30 @@ func (m *model) lost() error {
 	return nil
 }
 
+// remembers reports whether a replica's disk knows a version of its own.
+func (r *Replica) remembers(rec *merge.Record) (known bool, err error) {
+	err = r.read(func(s *store.Reader) error {
+		held, err := s.Held(rec.Key)
+		if err != nil {
+			return err
+		}
+		own, err := s.OwnCovered(rec.Key, r.ID())
+		known = own != nil && !rec.Envelope.UpdatedHLC.After(own.Stamp) ||
+			slices.ContainsFunc(held, func(h store.Held) bool {
+				return h.Writer == r.ID() && !rec.Envelope.UpdatedHLC.After(h.Stamp)
+			})
+		return err
+	})
+	return known, err
+}
+
 // kept reports whether some member's disk holds a version, or one that covers
 // it, or keeps it parked. A stranger may cover it by what nobody takes.
 func (m *model) kept(rec *merge.Record) (bool, error) {
-	v := rec.Version()
 	for _, r := range m.cluster.members() {
 		found := false
-		err := r.read(func(s *store.Reader) error {
-			held, err := s.Held(rec.Key)
-			if err != nil {
-				return err
-			}
-			found = slices.ContainsFunc(held, func(h store.Held) bool {
-				return h.Hash == v.Hash || merge.Covers(h.Version, v)
-			})
-			if !found {
-				found, err = s.IsParked(rec.Key, v.Hash)
-			}
+		err := r.read(func(s *store.Reader) (err error) {
+			found, err = hasReceived(s, rec.Key, rec.Version())
 			return err
 		})
 		if found || err != nil {

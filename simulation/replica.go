@@ -16,16 +16,16 @@ import (
 // Replica is one node of a cluster: an identity, a disk, and, while it runs, a
 // process of production code over them. It belongs to the cluster's goroutine.
 type Replica struct {
-	cluster    *Cluster
-	number     int
-	name       string
-	identity   fleet.Identity
-	disk       *disk
-	backup     *store.Memory
-	skew       time.Duration
-	process    *process // nil: not running
-	started    uint64   // processes so far
-	rolledBack bool
+	cluster   *Cluster
+	number    int
+	name      string
+	identity  fleet.Identity
+	disk      *disk
+	backup    *store.Memory
+	skew      time.Duration
+	process   *process  // nil: not running
+	started   uint64    // processes so far
+	muteUntil time.Time // after a rollback: what it had issued before lies until then
 }
 
 // process is what a restart loses.

@@ -139,9 +139,9 @@ func (c *Cluster) rollback(r *Replica, down time.Duration) {
 	c.cover.fault(FaultRollback)
 	r.kill(c.dice.duration(0, 5*time.Second))
 	r.disk.restore(r.backup)
-	r.rolledBack = true
+	r.muteUntil = time.UnixMilli(c.model.newest[r.ID()].stamp.Wall)
 	c.model.reached[r.number] = hlc.Timestamp{}
-	if err := c.model.lost(); err != nil {
+	if err := c.model.lost(r); err != nil {
 		c.fail("reading a disk: %v", err)
 	}
 	c.clock.After(down, r.launch)

@@ -79,7 +79,7 @@ func (c *Cluster) act(r *Replica, s Step) error {
 // its clock must have passed all that it issued before. Fleets of people have
 // the same rule (reissue under a successor key); it does not exist yet.
 func (r *Replica) mute() bool {
-	return r.rolledBack && r.cluster.model.newest[r.ID()].stamp.Wall >= r.Now().UnixMilli()
+	return !r.Now().After(r.muteUntil)
 }
 
 func tolerable(err error) bool {
