@@ -8,13 +8,14 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 	"github.com/fleetsync/fleetd/store/storetest"
 )
 
-// held is a store over a memory engine whose next update waits until release
-// is closed. It must be used within a synctest bubble.
+// held is a store over a memory engine in which each update waits for a value
+// from release. It must be used within a synctest bubble.
 type held struct {
 	store   *store.Store
 	engine  *storetest.Faulty
@@ -22,7 +23,7 @@ type held struct {
 	release chan struct{}
 }
 
-func openHeld(t *testing.T) held {
+func openHeld(t *testing.T, cfg store.Config) held {
 	t.Helper()
 	h := held{release: make(chan struct{})}
 	arm := false
@@ -32,7 +33,7 @@ func openHeld(t *testing.T) held {
 		}
 		return storetest.FaultNone
 	}}
-	s, err := store.Open(h.engine, storetest.Config(1))
+	s, err := store.Open(h.engine, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,9 +42,33 @@ func openHeld(t *testing.T) held {
 	return h
 }
 
+// pass merges one batch and lets it through.
+func (h *held) pass(t *testing.T, b store.Batch) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		_, err := h.store.Merge(t.Context(), b)
+		done <- err
+	}()
+	h.release <- struct{}{}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stampNow returns a stamp of the store's clock.
+func stampNow(t *testing.T, s *store.Store) hlc.Timestamp {
+	t.Helper()
+	stamp, err := s.Clock().Now()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stamp
+}
+
 func TestGroupCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := openHeld(t)
+		h := openHeld(t, storetest.Config(1))
 		const writers = 64
 		var group sync.WaitGroup
 		failures := make(chan error, writers)
@@ -75,7 +100,7 @@ func TestGroupCommit(t *testing.T) {
 // reading is stale are built again, and one that refuses touches nobody.
 func TestGroupMemberFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := openHeld(t)
+		h := openHeld(t, storetest.Config(1))
 		k := storetest.Key("memory", "", "k")
 		refused := errors.New("refused")
 		var group sync.WaitGroup
@@ -123,7 +148,7 @@ func TestGroupMemberFails(t *testing.T) {
 
 func TestCancelledWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := openHeld(t)
+		h := openHeld(t, storetest.Config(1))
 		ctx, cancel := context.WithCancel(t.Context())
 		var group sync.WaitGroup
 		first := make(chan error, 1)
@@ -166,6 +191,51 @@ func TestCancelledWriter(t *testing.T) {
 			t.Errorf("state %+v, want one version", state)
 		}
 	})
+}
+
+// TestStaleRows changes each kind of row under a writer that has read it by
+// name: the writer must be built again, and what it did not read by name must
+// not matter.
+func TestStaleRows(t *testing.T) {
+	k, other := storetest.Key("memory", "", "k"), storetest.Key("memory", "", "other")
+	for _, c := range []struct {
+		name string
+		read func(r *store.Reader) error
+		runs int
+	}{
+		{"the held versions of a key", func(r *store.Reader) error { _, err := r.Held(other); return err }, 2},
+		{"the head of a key", func(r *store.Reader) error { _, err := r.Head(other); return err }, 2},
+		{"the history of a key", func(r *store.Reader) error { _, err := r.History(other); return err }, 2},
+		{"a local value", func(r *store.Reader) error { _, err := r.Local("name"); return err }, 2},
+		{"an index row", func(r *store.Reader) error { _, err := r.Index("count"); return err }, 2},
+		{"a scan", func(r *store.Reader) error {
+			return r.Range(other.Section(), "", func(merge.Key, []store.Held) bool { return true })
+		}, 1},
+		{"nothing", func(*store.Reader) error { return nil }, 1},
+	} {
+		cfg := storetest.Config(1)
+		cfg.Indexer = countIndexer{}
+		s, err := store.Open(store.NewMemory(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		anna := storetest.NewAuthor("anna", stampNow(t, s))
+		runs := 0
+		err = s.Write(t.Context(), "lock", func(r *store.Reader) ([]merge.Record, error) {
+			if err := c.read(r); err != nil && !errors.Is(err, store.ErrNotFound) {
+				return nil, err
+			}
+			rec, err := storetest.Draft(s, r, "self", k, "mine", false)
+			if runs++; runs > 1 {
+				return []merge.Record{rec}, err
+			}
+			_, errMerge := s.Merge(t.Context(), store.Batch{Path: store.PathGossip, Records: []merge.Record{anna.Write(other, "x", 1)}})
+			return []merge.Record{rec}, errors.Join(err, errMerge, s.SetLocal(t.Context(), "name", []byte("value")))
+		})
+		if err != nil || runs != c.runs {
+			t.Errorf("%s: the build ran %d times, %v, want %d", c.name, runs, err, c.runs)
+		}
+	}
 }
 
 // TestStarvedWriter changes a key under its writer at every attempt: in the end

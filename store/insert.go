@@ -81,7 +81,7 @@ func (g *stage) insert(req *request, e *entry) error {
 		}
 	}
 	req.result.Applied++
-	req.commit.Records = append(req.commit.Records, e.rec)
+	req.commit.Records = appendSized(req.commit.Records, e.rec, len(req.entries))
 	return nil
 }
 
@@ -144,8 +144,16 @@ func (g *stage) moveHead(req *request, ks *keyState, old *row, head *Held, rec *
 		}
 	}
 	g.setEvent(ks, &event)
-	req.commit.Events = append(req.commit.Events, event)
+	req.commit.Events = appendSized(req.commit.Events, event, len(req.entries))
 	return nil
+}
+
+// appendSized is append that makes room for n elements at once.
+func appendSized[T any](to []T, v T, n int) []T {
+	if to == nil {
+		to = make([]T, 0, n)
+	}
+	return append(to, v)
 }
 
 // record reads the record of a version that an earlier transaction wrote.

@@ -9,28 +9,31 @@ import (
 // readSet remembers what the build function of a write has read, as the engine
 // stored it. A nil *readSet remembers nothing.
 type readSet struct {
-	keys map[merge.Key]string // the row in v/; empty when there was none
-	rows map[string]string    // rows of i/ 2 and m/local/ by engine key, likewise
+	keys []seenKey
+	rows []seenRow
 }
+
+// seenKey is a row in v/, empty when there was none.
+type seenKey struct {
+	key    merge.Key
+	stored string
+}
+
+// seenRow is a row of i/ 2 or m/local/, nil when there was none.
+type seenRow struct{ key, stored []byte }
 
 func (s *readSet) sawKey(k merge.Key, stored []byte) {
 	if s == nil {
 		return
 	}
-	if s.keys == nil {
-		s.keys = map[merge.Key]string{}
-	}
-	s.keys[k] = string(stored)
+	s.keys = append(s.keys, seenKey{k, string(stored)})
 }
 
 func (s *readSet) sawRow(key, stored []byte) {
 	if s == nil {
 		return
 	}
-	if s.rows == nil {
-		s.rows = map[string]string{}
-	}
-	s.rows[string(key)] = string(stored)
+	s.rows = append(s.rows, seenRow{bytes.Clone(key), bytes.Clone(stored)})
 }
 
 // validate checks that everything is still as it was read, changes by earlier
@@ -39,21 +42,22 @@ func (g *stage) validate(reads *readSet) error {
 	if reads == nil {
 		return nil
 	}
-	for k, seen := range reads.keys {
-		ks, err := g.key(k)
+	for i := range reads.keys {
+		seen := &reads.keys[i]
+		ks, err := g.key(seen.key)
 		if err != nil {
 			return err
 		}
-		if ks.changed || string(ks.stored) != seen {
+		if ks.changed || string(ks.stored) != seen.stored {
 			return errStale
 		}
 	}
-	for key, seen := range reads.rows {
-		stored, err := g.getRow([]byte(key))
+	for _, seen := range reads.rows {
+		stored, err := g.getRow(seen.key)
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(stored, []byte(seen)) {
+		if !bytes.Equal(stored, seen.stored) {
 			return errStale
 		}
 	}

@@ -28,8 +28,12 @@ type stage struct {
 	rows     map[string][]byte
 	parked   *parkedCount
 
+	// states is where new key states come from, a block at a time.
+	states []keyState
+
 	// What the member in hand did so far.
 	undo    []func()
+	saved   []savedKey
 	effects []effect
 }
 
@@ -63,6 +67,13 @@ type keyState struct {
 	past []Past
 }
 
+// savedKey is a key as it was before the member in hand changed it.
+type savedKey struct {
+	ks      *keyState
+	before  keyState
+	touched int // length of stage.touched
+}
+
 func newStage(s *Store) *stage {
 	return &stage{
 		s: s, keys: map[merge.Key]*keyState{}, sections: map[merge.Section]*stagedSection{},
@@ -78,24 +89,24 @@ func (g *stage) begin(tx Txn) {
 	clear(g.touched)
 	clear(g.changed)
 	g.ops, g.touched, g.changed = g.ops[:0], g.touched[:0], g.changed[:0]
-	g.undo, g.effects = g.undo[:0], g.effects[:0]
+	g.forget()
 	clear(g.keys)
 	clear(g.sections)
 	clear(g.rows)
 	g.parked.clear()
 	g.tail = g.s.end()
 	g.next = g.s.sections.next()
+	clear(g.states)
+	g.states = g.states[:0]
 }
 
 // member stages one request, or records why it cannot be.
 func (g *stage) member(req *request) {
 	ops, end := len(g.ops), g.tail
-	g.undo, g.effects = g.undo[:0], g.effects[:0]
+	g.forget()
 	req.result, req.commit = Result{}, Commit{Path: req.path}
 	if req.err = g.apply(req); req.err != nil {
-		for _, undo := range slices.Backward(g.undo) {
-			undo()
-		}
+		g.rollback()
 		g.ops, g.tail = g.ops[:ops], end
 		req.result, req.commit = Result{}, Commit{}
 		return
@@ -109,6 +120,24 @@ func (g *stage) member(req *request) {
 		e.sec.state.Count++
 		e.sec.state.Sum = e.sec.state.Sum.Add(e.hash)
 		e.sec.state.Head = e.seq
+	}
+}
+
+// forget lets go of what the last member did.
+func (g *stage) forget() {
+	clear(g.undo)
+	clear(g.saved)
+	g.undo, g.saved, g.effects = g.undo[:0], g.saved[:0], g.effects[:0]
+}
+
+// rollback undoes what the member in hand did to keys, rows and counts.
+func (g *stage) rollback() {
+	for _, undo := range slices.Backward(g.undo) {
+		undo()
+	}
+	for _, k := range slices.Backward(g.saved) {
+		*k.ks = k.before
+		g.touched = g.touched[:k.touched]
 	}
 }
 
@@ -195,7 +224,11 @@ func (g *stage) key(k merge.Key) (*keyState, error) {
 	if ks := g.keys[k]; ks != nil {
 		return ks, nil
 	}
-	ks := &keyState{key: k}
+	if len(g.states) == cap(g.states) {
+		g.states = make([]keyState, 0, 64)
+	}
+	g.states = append(g.states, keyState{key: k})
+	ks := &g.states[len(g.states)-1]
 	if sec := g.lookup(k.Section()); sec != nil {
 		ks.sec = sec
 		key := appendRowKey(g.arena.room(rowKeySize(prefixVersions, k, 0)), prefixVersions, sec.ordinal, k)
@@ -221,12 +254,7 @@ func (g *stage) key(k merge.Key) (*keyState, error) {
 
 // change marks a key as changed and remembers how it was.
 func (g *stage) change(ks *keyState) {
-	before := *ks
-	touched := len(g.touched)
-	g.undo = append(g.undo, func() {
-		*ks = before
-		g.touched = g.touched[:touched]
-	})
+	g.saved = append(g.saved, savedKey{ks, *ks, len(g.touched)})
 	if !ks.changed {
 		ks.changed = true
 		g.touched = append(g.touched, ks)

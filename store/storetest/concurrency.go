@@ -25,19 +25,12 @@ func testConcurrency(t *testing.T, open Opener) {
 func testCounters(t *testing.T, open Opener, ownLocks bool) {
 	t.Helper()
 	const writers, rounds, keys = 50, 6, 10
-	var mu sync.Mutex
-	told := map[merge.Hash]bool{}
+	told := witness{records: map[merge.Hash]bool{}}
 	cfg := Config(1)
-	cfg.OnCommit = func(c store.Commit) {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, rec := range c.Records {
-			told[rec.Hash()] = true
-		}
-	}
+	cfg.OnCommit = told.see
 	s := mustOpen(t, open, t.TempDir(), cfg)
 	var group sync.WaitGroup
-	failures := make(chan error, writers*rounds+rounds)
+	failures := make(chan error, writers*rounds+rounds+1)
 	for w := range writers {
 		group.Go(func() {
 			for range rounds {
@@ -46,14 +39,7 @@ func testCounters(t *testing.T, open Opener, ownLocks bool) {
 				if ownLocks {
 					lock = fmt.Sprint("writer ", w)
 				}
-				failures <- increment(t, s, lock, k, func(rec merge.Record) error {
-					mu.Lock()
-					defer mu.Unlock()
-					if !told[rec.Hash()] {
-						return errors.New("acknowledged before OnCommit was told")
-					}
-					return nil
-				})
+				failures <- increment(t, s, lock, k, &told)
 			}
 		})
 	}
@@ -67,6 +53,7 @@ func testCounters(t *testing.T, open Opener, ownLocks bool) {
 		}
 	})
 	group.Wait()
+	failures <- told.wrong
 	close(failures)
 	for err := range failures {
 		if err != nil {
@@ -77,6 +64,37 @@ func testCounters(t *testing.T, open Opener, ownLocks bool) {
 		t.Errorf("the counters add up to %d, want %d", total, writers*rounds)
 	}
 	mustVerify(t, s)
+}
+
+// witness checks that commits are told in order.
+type witness struct {
+	mu         sync.Mutex // guards all following fields
+	records    map[merge.Hash]bool
+	seq, event uint64
+	wrong      error
+}
+
+func (w *witness) see(c store.Commit) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, rec := range c.Records {
+		w.records[rec.Hash()] = true
+	}
+	for _, e := range c.Events {
+		if w.event++; e.Seq != w.event {
+			w.wrong = fmt.Errorf("a commit tells of event %d, want %d", e.Seq, w.event)
+		}
+	}
+	if c.Seq < w.seq {
+		w.wrong = fmt.Errorf("a commit at %d is told after one at %d", c.Seq, w.seq)
+	}
+	w.seq = c.Seq
+}
+
+func (w *witness) saw(rec merge.Record) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.records[rec.Hash()]
 }
 
 // counted adds up the heads of the counter keys.
@@ -94,7 +112,7 @@ func counted(t *testing.T, s *store.Store, keys int) int {
 	return total
 }
 
-func increment(t *testing.T, s *store.Store, lock string, k merge.Key, acknowledged func(merge.Record) error) error {
+func increment(t *testing.T, s *store.Store, lock string, k merge.Key, told *witness) error {
 	t.Helper()
 	var rec merge.Record
 	err := s.Write(t.Context(), lock, func(r *store.Reader) ([]merge.Record, error) {
@@ -114,7 +132,10 @@ func increment(t *testing.T, s *store.Store, lock string, k merge.Key, acknowled
 	if err != nil {
 		return err
 	}
-	return acknowledged(rec)
+	if !told.saw(rec) {
+		return errors.New("acknowledged before OnCommit was told")
+	}
+	return nil
 }
 
 func testLocalCounter(t *testing.T, open Opener) {

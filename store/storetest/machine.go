@@ -62,15 +62,16 @@ func testModel(t *testing.T, open Opener) {
 			}
 		}()
 		rt.Repeat(map[string]func(*rapid.T){
-			"":         m.check,
-			"write":    m.write,
-			"author":   m.author,
-			"exchange": m.exchange,
-			"merge":    m.merge,
-			"admit":    m.admit,
-			"advance":  m.advance,
-			"local":    m.local,
-			"reopen":   m.reopen,
+			"":           m.check,
+			"write":      m.write,
+			"author":     m.author,
+			"exchange":   m.exchange,
+			"merge":      m.merge,
+			"admit":      m.admit,
+			"advance":    m.advance,
+			"reconsider": m.reconsider,
+			"local":      m.local,
+			"reopen":     m.reopen,
 		})
 	})
 }
@@ -253,18 +254,17 @@ func (m *machine) merge(rt *rapid.T) {
 	}
 }
 
-// admit changes whose authority is known, then judges the parked again.
+// admit changes whose authority is known.
 func (m *machine) admit(rt *rapid.T) {
 	id := rapid.SampledFrom(m.authors).Draw(rt, "author").ID
 	m.unknown[id] = !m.unknown[id]
-	m.reconsider(rt)
 }
 
 func (m *machine) advance(rt *rapid.T) {
 	m.now = m.now.Add(time.Duration(rapid.IntRange(0, 40).Draw(rt, "minutes")) * time.Minute)
-	m.reconsider(rt)
 }
 
+// reconsider judges the parked again.
 func (m *machine) reconsider(rt *rapid.T) {
 	var want store.Result
 	byOrder := func(a, b store.Parked) int {

@@ -14,6 +14,8 @@ import (
 func testParking(t *testing.T, open Opener) {
 	t.Helper()
 	t.Run("the room is bounded for each writer and in all", func(t *testing.T) { testParkedRoom(t, open) })
+	t.Run("a refusal in any part of a batch holds the cursor", func(t *testing.T) { testRefusedPart(t, open) })
+	t.Run("what is released and covered goes to history", func(t *testing.T) { testParkedCovered(t, open) })
 	t.Run("many parked versions are released in several transactions", func(t *testing.T) { testParkedMany(t, open) })
 	t.Run("a stamp from the future waits and moves no clock", func(t *testing.T) { testFuture(t, open) })
 }
@@ -28,8 +30,8 @@ func testParkedRoom(t *testing.T, open Opener) {
 	b := store.Batch{Path: store.PathFeed, Cursor: &store.CursorMove{
 		Peer: "peer", Section: merge.Section{Family: "memory"}, Cursor: store.Cursor{Seq: 1},
 	}}
-	for i := range 4 {
-		for _, a := range []*Author{anna, ben} {
+	for _, a := range []*Author{anna, ben} {
+		for i := range 4 {
 			rec := a.Write(Key("memory", "", strconv.Itoa(i)), "text", 1)
 			b.Park = append(b.Park, store.Parked{Record: rec, Reason: store.ReasonAuthority})
 		}
@@ -58,12 +60,74 @@ func testParkedRoom(t *testing.T, open Opener) {
 	if want := (store.Result{Applied: 3, Parked: 2}); err != nil || got != want {
 		t.Errorf("reconsider gives %+v, %v, want %+v", got, err, want)
 	}
-	got, err = s.Merge(t.Context(), store.Batch{Path: store.PathFeed, Park: b.Park[6:], Cursor: b.Cursor})
-	if want := (store.Result{Parked: 2}); err != nil || got != want {
+	got, err = s.Merge(t.Context(), store.Batch{Path: store.PathFeed, Park: b.Park[3:4], Cursor: b.Cursor})
+	if want := (store.Result{Parked: 1}); err != nil || got != want {
 		t.Errorf("with room again, merge gives %+v, %v, want %+v", got, err, want)
 	}
 	wantCursor(t, s, b.Cursor.Section, b.Cursor.Cursor, nil)
 	mustVerify(t, s)
+}
+
+// testRefusedPart has the version without room in the first part of a batch,
+// once because it is long and once because the engine takes less at a time.
+func testRefusedPart(t *testing.T, open Opener) {
+	t.Helper()
+	for _, c := range []struct {
+		name    string
+		records int
+		limit   int
+	}{
+		{"a long batch", 600, 0},
+		{"a small engine", 400, 20_000},
+	} {
+		cfg := Config(1)
+		cfg.ParkedMax = 2
+		faulty := &Faulty{Engine: open(t, t.TempDir()), TxnBytesMax: c.limit}
+		s, err := store.Open(faulty, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		far, now := NewAuthor("far", at(3_600_000)), NewAuthor("now", at(0))
+		b := store.Batch{Path: store.PathFeed, Cursor: &store.CursorMove{
+			Peer: "peer", Section: merge.Section{Family: "memory"}, Cursor: store.Cursor{Seq: 1},
+		}}
+		for i := range c.records {
+			a := now
+			if i < 3 {
+				a = far
+			}
+			b.Records = append(b.Records, a.Write(Key("memory", "", strconv.Itoa(i)), "text", 1))
+		}
+		mustMerge(t, s, store.Result{Parked: 2}, b.Records[1:3]...)
+		got, err := s.Merge(t.Context(), b)
+		if want := (store.Result{Applied: c.records - 3, Parked: 2, Refused: 1}); err != nil || got != want {
+			t.Errorf("%s: merge gives %+v, %v, want %+v", c.name, got, err, want)
+		}
+		wantCursor(t, s, b.Cursor.Section, store.Cursor{}, store.ErrNotFound)
+		mustVerify(t, s)
+		mustClose(t, s)
+	}
+}
+
+func testParkedCovered(t *testing.T, open Opener) {
+	t.Helper()
+	s := mustOpen(t, open, t.TempDir(), Config(1))
+	k, a := Key("memory", "", "k"), NewAuthor("anna", at(0))
+	one, two, three := a.Write(k, "one", 1), a.Write(k, "two", 1), a.Write(k, "three", 1)
+	parks := []store.Parked{{Record: one, Reason: store.ReasonAuthority}, {Record: two, Reason: store.ReasonAuthority}}
+	if _, err := s.Merge(t.Context(), store.Batch{Path: store.PathFeed, Park: parks}); err != nil {
+		t.Fatal(err)
+	}
+	mustMerge(t, s, store.Result{Applied: 1}, three)
+	mustMerge(t, s, store.Result{Covered: 1}, one)
+	got, err := s.Reconsider(t.Context(), func(*merge.Record) store.Verdict { return store.VerdictAdmit })
+	if want := (store.Result{Covered: 1}); err != nil || got != want {
+		t.Errorf("reconsider gives %+v, %v, want %+v", got, err, want)
+	}
+	if past := historyBodies(t, s, k); !past["one"] || !past["two"] || len(past) != 2 {
+		t.Errorf("history has %v, want one and two", past)
+	}
+	mustMerge(t, s, store.Result{Covered: 2}, one, two)
 }
 
 func testParkedMany(t *testing.T, open Opener) {
