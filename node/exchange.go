@@ -63,6 +63,10 @@ func (x *exchange) Run(ctx context.Context) error {
 	}()
 	ticker := time.NewTicker(exchangeEvery)
 	defer ticker.Stop()
+	var asked time.Time // when everybody was last asked
+	later := time.NewTimer(time.Hour)
+	later.Stop()
+	defer later.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -77,9 +81,14 @@ func (x *exchange) Run(ctx context.Context) error {
 		case p := <-x.met:
 			x.ask(ctx, p)
 		case <-x.wake:
+			// The first news goes at once, more of it in company.
+			later.Reset(time.Until(asked.Add(exchangePause)))
+		case <-later.C:
 			x.askAll(ctx)
+			asked = time.Now()
 		case <-ticker.C:
 			x.askAll(ctx)
+			asked = time.Now()
 		}
 	}
 }

@@ -46,3 +46,28 @@ func (s *signatures) Check(ctx context.Context, records []*merge.Record) []bool 
 
 // Unwelcome reports whether a peer gets no protocol of members.
 func (n *Node) Unwelcome(p peer.ID) bool { return !n.gater.welcome(p) }
+
+// ParseConfig applies the text of a configuration file.
+func (c *Config) ParseConfig(text []byte) error { return c.parse(text) }
+
+// RenderConfig returns the text of a new configuration file.
+func (c *Config) RenderConfig() []byte { return c.render() }
+
+// DecodeAddresses returns the addresses of a message of PeersProtocol that
+// would be kept.
+func DecodeAddresses(b []byte) ([]string, error) {
+	var in addresses
+	if err := merge.Unmarshal(b, &in); err != nil {
+		return nil, err
+	}
+	var kept []string
+	for _, e := range in.Entries {
+		kept = append(kept, cleanAddrs(e.Addrs)...)
+	}
+	return kept, nil
+}
+
+// EncodeAddresses returns a message of PeersProtocol.
+func EncodeAddresses(member merge.InstanceID, addrs []string) ([]byte, error) {
+	return merge.Marshal(addresses{Entries: []bookEntry{{Member: member, Addrs: addrs, Told: 1}}})
+}

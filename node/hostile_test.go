@@ -39,6 +39,15 @@ func (m *member) addrInfo() peer.AddrInfo {
 	return info
 }
 
+func newIdentity(tb testing.TB) fleet.Identity {
+	tb.Helper()
+	key, err := fleet.NewIdentity(rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return key
+}
+
 // bareHost is a host with a key and nothing behind it.
 func bareHost(t *testing.T, key fleet.Identity) host.Host {
 	t.Helper()
@@ -94,11 +103,7 @@ func refuses(t *testing.T, h host.Host, p peer.ID, proto protocol.ID, send []byt
 func TestStrangers(t *testing.T) {
 	f := newFixture(t, nil)
 	a := f.found("a")
-	key, err := fleet.NewIdentity(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := bareHost(t, key)
+	h := bareHost(t, newIdentity(t))
 	hello := frame(byte(fleetsync.TypeHello), 0, 0xa0)
 	protocols := []protocol.ID{node.SyncProtocol, node.PeersProtocol, node.JoinProtocol, pubsub.GossipSubID_v12}
 	_ = h.Connect(t.Context(), a.addrInfo()) // over QUIC a refusal may come later

@@ -67,6 +67,9 @@ const (
 	exchangeBytesMax = 512 << 10
 	// exchangeEvery is how often addresses are exchanged when nothing happens.
 	exchangeEvery = 10 * time.Minute
+	// exchangePause is the least time between exchanges with everybody: a fleet
+	// that comes up has much news, and each would go from all to all.
+	exchangePause = time.Second
 	// dialTimeout is how long one attempt to reach a member may take.
 	dialTimeout = 10 * time.Second
 	// stableAfter is how long a connection holds before it counts as good.

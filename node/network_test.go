@@ -2,7 +2,6 @@ package node_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"testing"
 	"time"
@@ -21,17 +20,10 @@ func TestAHundredMembersBehindOneAddress(t *testing.T) {
 	if testing.Short() {
 		t.Skip("opens a hundred hosts")
 	}
-	newKey := func() fleet.Identity {
-		key, err := fleet.NewIdentity(rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return key
-	}
-	server := bareHost(t, newKey())
+	server := bareHost(t, newIdentity(t))
 	group, ctx := errgroup.WithContext(t.Context())
 	for i := range 100 {
-		h, err := node.NewHost(node.HostParams{Key: newKey().PrivKey()})
+		h, err := node.NewHost(node.HostParams{Key: newIdentity(t).PrivKey()})
 		if err != nil {
 			t.Fatal(err)
 		}
