@@ -156,9 +156,23 @@ func (p *planner) diskFaults() {
 		}
 	}
 	if p.chance(0.2) {
-		r, at := p.replica(), p.at()
-		p.add(at, Step{Act: ActBackup, Replica: r})
-		p.add(at+p.duration(0, p.length), Step{Act: ActRollback, Replica: r, For: p.duration(0, 10*time.Second)})
+		p.rollback()
+	}
+	for range p.IntN(3) {
+		p.add(p.at(), Step{Act: ActAudit})
+	}
+}
+
+// rollback draws a disk that comes back from a backup, and an agent that goes
+// on there as if nothing had been.
+func (p *planner) rollback() {
+	r, at := p.replica(), p.at()
+	p.add(at, Step{Act: ActBackup, Replica: r})
+	at += p.duration(0, p.length)
+	down := p.duration(0, 10*time.Second)
+	p.add(at, Step{Act: ActRollback, Replica: r, For: down})
+	for range p.IntN(6) {
+		p.add(at+down+p.duration(0, 30*time.Second), Step{Act: pick(p.dice, ActWrite, ActForeign), Replica: r, Count: p.IntN(p.keys)})
 	}
 }
 

@@ -143,6 +143,7 @@ const (
 	ActSlow       Act = "slow disk"  // the committer of Replica takes up to For longer
 	ActRefuse     Act = "refuse"     // the next Count updates of Replica fail
 	ActDoubt      Act = "doubt"      // the next Count updates of Replica happen and fail
+	ActAudit      Act = "audit"      // everybody's cursors are checked
 	ActUnreadable Act = "unreadable" // the next Count snapshots of Replica fail
 )
 

@@ -21,6 +21,8 @@ func (c *Cluster) Do(s Step) {
 	case ActJump:
 		c.clock.Jump(s.For)
 		c.cover.fault(FaultAbsence)
+	case ActAudit:
+		c.checkCursors()
 	case ActGrant:
 		if err := c.state(r); err != nil && !tolerable(err) {
 			c.fail("%v", err)
