@@ -66,6 +66,9 @@ func badgerSettings(dir string, opts BadgerOptions) badger.Options {
 	o.MemTableSize = 16 << 20
 	o.NumMemtables = 2
 	o.NumCompactors = 2
+	// Four memtables are one full first level: smaller, and a cold join spends a
+	// sixth more on compaction.
+	o.BaseLevelSize = 64 << 20
 	o.ValueThreshold = 1 << 20
 	o.ValueLogFileSize = 16 << 20
 	o.BlockCacheSize = 16 << 20

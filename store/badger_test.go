@@ -3,6 +3,8 @@ package store_test
 import (
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/fleetsync/fleetd/store"
@@ -61,5 +63,37 @@ func TestFullDisk(t *testing.T) {
 	})
 	if err != nil || rows < 5 {
 		t.Errorf("reading finds %d rows, %v", rows, err)
+	}
+}
+
+// TestEmptyFilesOfAKilledProcess leaves the empty files that a kill can leave:
+// badger's own first opening fails on them.
+func TestEmptyFilesOfAKilledProcess(t *testing.T) {
+	for _, name := range []string{"00077.mem", "000077.vlog"} {
+		dir := t.TempDir()
+		s, err := store.Open(openBadger(t, dir), storetest.Config(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := storetest.Key("memory", "", "k")
+		if _, err := storetest.Put(t.Context(), s, "self", k, "text"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err = store.Open(openBadger(t, dir), storetest.Config(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state := s.State(k.Section()); state.Count != 1 {
+			t.Errorf("with an empty %s: %+v, want one version", name, state)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -34,6 +34,7 @@ func TestCrash(t *testing.T) {
 	if os.Getenv(crashDirVariable) != "" {
 		t.Skip("this is the process to be killed")
 	}
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	if given := os.Getenv(crashSeedVariable); given != "" {
 		parsed, err := strconv.ParseUint(given, 10, 64)

@@ -38,6 +38,10 @@
 //     what else is missing.
 //   - A copied or restored store has the identity of the original. The
 //     incarnations tell them apart; whoever opens it must take care of the key.
+//   - When an engine fails in its commit, the outcome is unknown. The caller gets
+//     the error, OnCommit is told nothing, and the store believes the disk before
+//     its next commit: what did happen shows in the sections and in the feed.
+//     Badger's engine refuses all further use then ([ErrFailed]).
 //   - Records are taken as they are: signatures, authority and the shape of
 //     bodies are the callers' to judge.
 package store

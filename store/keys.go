@@ -23,6 +23,7 @@ import (
 //	c/ peer sec8             cursor in that peer's feed
 //	p/ peer sec8             resume point of a page transfer from that peer
 //	q/ sec8 KEY itemHash32   parked version: reason, path, record
+//	b/ ...                   reserved for blobs
 //	m/ format                format version
 //	m/ store                 store id
 //	m/ tail                  newest seq, event and stamp: written in every transaction

@@ -9,7 +9,8 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 )
 
-// Batch is what came from elsewhere: already decoded, verified and judged.
+// Batch is what came from elsewhere: already decoded, verified and judged. Its
+// records must be sealed or decoded ones.
 type Batch struct {
 	Path Path
 	// Records are admitted versions, in any order, of any keys.

@@ -34,6 +34,12 @@ func openBadger(tb testing.TB, dir string) store.Engine {
 	return e
 }
 
-func TestMemory(t *testing.T) { storetest.RunSuite(t, memoryDisks()) }
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	storetest.RunSuite(t, memoryDisks())
+}
 
-func TestBadger(t *testing.T) { storetest.RunSuite(t, openBadger) }
+func TestBadger(t *testing.T) {
+	t.Parallel()
+	storetest.RunSuite(t, openBadger)
+}

@@ -13,7 +13,8 @@ import (
 // there. It fails the test itself.
 type Opener func(t testing.TB, dir string) store.Engine
 
-// RunSuite holds an engine, and the store above it, to the contract.
+// RunSuite holds an engine, and the store above it, to the contract. Its parts
+// run in parallel, since most of the time goes into waiting for the disk.
 func RunSuite(t *testing.T, open Opener) {
 	t.Helper()
 	for _, c := range []struct {
@@ -31,7 +32,10 @@ func RunSuite(t *testing.T, open Opener) {
 		{"Faults", testFaults},
 		{"Corruption", testCorruption},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, open) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.test(t, open)
+		})
 	}
 }
 
