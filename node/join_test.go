@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -233,8 +234,9 @@ func TestJoinIsCancelled(t *testing.T) {
 }
 
 func TestLogsHoldNoTicket(t *testing.T) {
-	var logs bytes.Buffer
-	f := newFixture(t, func(c *node.Config) { c.Logger = debugLogger(&logs) })
+	var logs logBuffer
+	logger := slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	f := newFixture(t, func(c *node.Config) { c.Logger = logger })
 	a := f.found("a")
 	b := f.join(a, "b")
 	f.converge(a, b)
@@ -245,11 +247,11 @@ func TestLogsHoldNoTicket(t *testing.T) {
 	a.stop()
 	b.stop()
 	for name, secret := range map[string][]byte{"ticket": ticket.Secret[:], "ticket text": []byte(ticket.String())} {
-		if bytes.Contains(logs.Bytes(), secret) {
+		if bytes.Contains(logs.bytes(), secret) {
 			t.Errorf("the logs hold the %s", name)
 		}
 	}
-	if logs.Len() == 0 {
+	if len(logs.bytes()) == 0 {
 		t.Error("nothing was logged")
 	}
 }

@@ -1,11 +1,10 @@
 package node_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -21,12 +20,7 @@ import (
 	"github.com/fleetsync/fleetd/state"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		// Caches of libraries that live as long as the process.
-		goleak.IgnoreAnyFunction("github.com/golang/glog.(*fileSink).flushDaemon"),
-	)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds what tests wait for; it is only ever used up by a failure.
 const patience = 60 * time.Second
@@ -218,20 +212,23 @@ func inSync(t *testing.T, m *member) bool {
 	return status.InSync
 }
 
-func debugLogger(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(&lockedWriter{w: w}, &slog.HandlerOptions{Level: slog.LevelDebug}))
-}
-
-// lockedWriter lets the handlers of several nodes share a buffer.
-type lockedWriter struct {
+// logBuffer takes the logs of several nodes, and of libraries that end a little
+// after them.
+type logBuffer struct {
 	mu sync.Mutex
-	w  io.Writer
+	b  bytes.Buffer
 }
 
-func (l *lockedWriter) Write(b []byte) (int, error) {
+func (l *logBuffer) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(b)
+	return l.b.Write(b)
+}
+
+func (l *logBuffer) bytes() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.b.Bytes())
 }
 
 func freePort(t *testing.T) string {
