@@ -38,9 +38,8 @@ func TestAHundredMembersBehindOneAddress(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if got := len(server.Network().Peers()); got != 100 {
-		t.Errorf("%d of 100 are connected", got)
-	}
+	// The server's side of the last ones may take a little longer.
+	newFixture(t, nil).eventually("all 100 are connected", nil, func() bool { return len(server.Network().Peers()) == 100 })
 }
 
 // hosts keeps the hosts that nodes make.
