@@ -19,13 +19,13 @@ func idle(dir string) (rows []row, err error) {
 		return nil, nil
 	}
 	program := filepath.Join(dir, "fleetd")
-	for _, args := range [][]string{
-		{"go", "build", "-o", program, "github.com/fleetsync/fleetd/cmd/fleetd"},
-		{program, "init", "--dir", filepath.Join(dir, "idle"), "--name", "idle"},
-	} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, out)
-		}
+	build := exec.Command("go", "build", "-o", program, "./cmd/fleetd")
+	build.Dir = ".." // the program is of the module above
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build fleetd: %w: %s", err, out)
+	}
+	if out, err := exec.Command(program, "init", "--dir", filepath.Join(dir, "idle"), "--name", "idle").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("init: %w: %s", err, out)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

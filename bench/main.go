@@ -72,7 +72,7 @@ func run(only []string) error {
 			continue
 		}
 		if err := measure(table, m); err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+			return errors.Join(table.Flush(), fmt.Errorf("%s: %w", m.name, err))
 		}
 	}
 	return table.Flush()
