@@ -67,7 +67,7 @@ func (c *gossipCheck) validate(ctx context.Context, from peer.ID, m *pubsub.Mess
 func (c *gossipCheck) news(records []*merge.Record) (news []*merge.Record, err error) {
 	err = c.store.View(func(r *store.Reader) error {
 		for _, rec := range records {
-			known, err := isKnown(r, rec)
+			known, err := fleetsync.Known(r, rec.Key, rec.Version())
 			if err != nil {
 				return err
 			}
@@ -78,18 +78,4 @@ func (c *gossipCheck) news(records []*merge.Record) (news []*merge.Record, err e
 		return nil
 	})
 	return news, err
-}
-
-func isKnown(r *store.Reader, rec *merge.Record) (bool, error) {
-	held, err := r.Held(rec.Key)
-	if err != nil {
-		return false, err
-	}
-	version := rec.Version()
-	for _, h := range held {
-		if h.Hash == version.Hash || merge.Covers(h.Version, version) {
-			return true, nil
-		}
-	}
-	return r.IsParked(rec.Key, version.Hash)
 }

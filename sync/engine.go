@@ -37,6 +37,7 @@ type Engine struct {
 	dueUnknown  bool      // dueAt must be looked for
 	learnt      store.Sum // of the fleet sections when all their statements were known to be learnt
 	heartbeatAt time.Time
+	changedAt   time.Time // when something changed here that partners were not told
 	randomAt    time.Time
 
 	out      Outbox
@@ -52,6 +53,9 @@ func New(cfg Config, st *store.Store, admission Admission) *Engine {
 	}
 	if cfg.RequestTimeout <= 0 {
 		cfg.RequestTimeout = RequestTimeoutDefault
+	}
+	if cfg.PageBytes <= 0 || cfg.PageBytes > payloadBytesGoal {
+		cfg.PageBytes = payloadBytesGoal
 	}
 	e := &Engine{
 		cfg: cfg, store: st, admission: admission,
@@ -171,6 +175,7 @@ func (e *Engine) Local(c store.Commit) {
 	if c.Path != store.PathLocal {
 		return
 	}
+	e.changedAt = e.now
 	for i := range c.Records {
 		if c.Records[i].Key.Family() == FleetFamily {
 			e.learn(&c.Records[i])
@@ -227,6 +232,7 @@ func (e *Engine) reconsidered(res store.Result, err error) {
 		return
 	}
 	e.reconsider = e.reconsider || res.Applied > 0
+	e.noteApplied(res.Applied)
 }
 
 // Applied takes the result of an ApplyBatch.

@@ -331,3 +331,19 @@ func TestACorruptPeerIsBlamed(t *testing.T) {
 		})
 	}
 }
+
+func TestAFleetAtRestKnowsSoonThatItIsInSync(t *testing.T) {
+	m := newMesh(t, true)
+	a, b := m.add("a", openly{}), m.add("b", openly{})
+	m.connect("a", "b")
+	m.settle(2)
+	m.write(a, "item", "text")
+	m.drain()
+	for range 10 { // 2.5 seconds, a quarter of a heartbeat
+		m.now = m.now.Add(250 * time.Millisecond)
+		a.engine.Tick(m.now)
+		b.engine.Tick(m.now)
+		m.drain()
+	}
+	m.wantEqual(1)
+}

@@ -106,7 +106,7 @@ func (e *Engine) takeEcho(p *peer, m *Heartbeat) {
 			r.known = true
 			r.equal, r.isEqual, r.since = state, true, time.Time{}
 			r.idle = standoff{}
-			p.unwantListing(section)
+			p.unwant(section)
 		}
 	}
 	delete(p.sent, string(m.Echo))
@@ -126,17 +126,35 @@ func (e *Engine) heartbeats() {
 			e.sendHeartbeat(e.peers[e.order[e.random(len(e.order))]])
 		}
 	}
-	if e.now.Before(e.heartbeatAt) {
-		return
+	quiet := !e.changedAt.IsZero() && e.now.Sub(e.changedAt) >= quietAfter
+	due := !e.now.Before(e.heartbeatAt)
+	if due {
+		e.heartbeatAt = e.now.Add(e.cfg.HeartbeatEvery)
+		e.lookAround()
 	}
-	e.heartbeatAt = e.now.Add(e.cfg.HeartbeatEvery)
+	if due || quiet {
+		e.changedAt = time.Time{}
+		for _, id := range e.partners() {
+			e.sendHeartbeat(e.peers[id])
+		}
+	}
+}
+
+// lookAround does at each interval what no message brings about.
+func (e *Engine) lookAround() {
 	e.findDue()
 	e.relearn()
 	if e.judgeAgain {
 		e.judgeAgain, e.reconsider = false, true
 	}
-	for _, id := range e.partners() {
-		e.sendHeartbeat(e.peers[id])
+}
+
+// noteApplied notes that foreign versions were merged. In a small fleet
+// everybody tells its partners once that is over; in a large one the writer
+// alone does, since all would tell the same.
+func (e *Engine) noteApplied(n int) {
+	if n > 0 && len(e.order) <= partnersMax {
+		e.changedAt = e.now
 	}
 }
 

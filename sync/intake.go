@@ -24,7 +24,7 @@ func (e *Engine) missing(section merge.Section, entries []Entry) ([]Ref, error) 
 				return fmt.Errorf("%w: %w", ErrProtocol, err)
 			}
 			v := merge.Version{Writer: entry.Writer, Stamp: stamp, Hash: merge.Hash(entry.Hash)}
-			known, err := e.known(r, key, v)
+			known, err := Known(r, key, v)
 			if err != nil {
 				return err
 			}
@@ -37,10 +37,11 @@ func (e *Engine) missing(section merge.Section, entries []Entry) ([]Ref, error) 
 	return refs, err
 }
 
-// known reports whether a version is held, covered or parked here. It looks
-// at the version's writer, stamp and hash alone, so it may run before the
-// signature is checked: the answer can only cause a drop.
-func (e *Engine) known(r *store.Reader, key merge.Key, v merge.Version) (bool, error) {
+// Known reports whether a version is held, covered or parked in the store of a
+// reader. It looks at the version's writer, stamp and hash alone, so it may run
+// before the signature is checked: the answer can only cause a drop. Errors:
+// store.ErrCorrupt.
+func Known(r *store.Reader, key merge.Key, v merge.Version) (bool, error) {
 	held, err := r.Held(key)
 	if err != nil {
 		return false, err
@@ -92,7 +93,7 @@ func (e *Engine) news(records []*merge.Record) ([]*merge.Record, error) {
 	var news []*merge.Record
 	err := e.store.View(func(r *store.Reader) error {
 		for _, record := range records {
-			known, err := e.known(r, record.Key, record.Version())
+			known, err := Known(r, record.Key, record.Version())
 			if err != nil {
 				return err
 			}
@@ -210,6 +211,7 @@ func (e *Engine) flushGossiped() {
 }
 
 func (e *Engine) count(res store.Result, err error) {
+	e.noteApplied(res.Applied)
 	e.counters.Applied += uint64(res.Applied)
 	e.counters.Parked += uint64(res.Parked)
 	e.dueUnknown = e.dueUnknown || res.Parked > 0

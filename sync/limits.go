@@ -62,6 +62,9 @@ const (
 	// randomPartnerEvery is how often one more, random, peer is compared with,
 	// so that no clique of partners stays closed.
 	randomPartnerEvery = time.Minute
+	// quietAfter is how long after the last change heads are compared out of
+	// turn, so that a fleet at rest knows soon that it is in sync.
+	quietAfter = time.Second
 	// busyRetry is what BUSY asks for, before jitter.
 	busyRetry = 500 * time.Millisecond
 )
