@@ -34,6 +34,10 @@ type Config struct {
 	// RequestTimeout is how long an answer may take; default
 	// RequestTimeoutDefault.
 	RequestTimeout time.Duration
+	// PageBytes is where answers stop being filled, in bytes of records or
+	// entries; 0 and whatever is larger mean as much as fits a frame. Small pages
+	// cost round trips; simulation uses them to have many.
+	PageBytes int
 	// Now is the time at which the engine begins; Tick moves it on.
 	Now time.Time
 }

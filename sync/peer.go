@@ -97,12 +97,6 @@ func (p *peer) unwant(s merge.Section) {
 	p.wants = slices.DeleteFunc(p.wants, func(w wish) bool { return w.section == s })
 }
 
-// unwantListing takes back that a section is to be listed, since it was found
-// equal meanwhile.
-func (p *peer) unwantListing(s merge.Section) {
-	p.wants = slices.DeleteFunc(p.wants, func(w wish) bool { return w.list && w.section == s })
-}
-
 // spend takes one answer from the peer's budget; false means BUSY.
 func (p *peer) spend(now time.Time) bool {
 	p.tokens = min(p.tokens+now.Sub(p.spentAt).Seconds()*pagesPerSecond, pagesBurst)

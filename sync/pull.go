@@ -148,20 +148,18 @@ func (pl *pull) fetching() *step {
 	return nil
 }
 
-// advance moves a pull on: ready pages go to the store in order, missing
-// records and further pages are asked for, and the end is noticed.
+// advance moves a pull on: the oldest page goes to the store when it is ready,
+// missing records and further pages are asked for, and the end is noticed. A
+// page waits until the one before it is stored: were that to fail, its own
+// cursor must not move.
 func (e *Engine) advance(pl *pull) {
 	if pl.dead {
 		return
 	}
-	for _, st := range pl.steps {
-		if st.emitted {
-			continue
+	if len(pl.steps) > 0 {
+		if st := pl.steps[0]; !st.emitted && len(st.refs) == 0 && st.verifying == 0 {
+			e.emit(st)
 		}
-		if len(st.refs) > 0 || st.verifying > 0 {
-			break
-		}
-		e.emit(st)
 	}
 	if st := pl.fetching(); st != nil && pl.getting == 0 {
 		pl.getting = e.newID()

@@ -33,6 +33,73 @@ func TestVersionsFromTheFutureThatComeDueOneAfterTheOther(t *testing.T) {
 	m.wantEqual(2)
 }
 
+// newPuller returns an engine that knows of something that b has.
+func newPuller(t *testing.T, disk store.Engine) *fleetsync.Engine {
+	t.Helper()
+	now := time.UnixMilli(1_790_000_000_000)
+	rng := readFrom{rand.New(rand.NewPCG(1, 2))} //nolint:gosec // a test wants the same salts each time
+	st, err := store.Open(disk, store.Config{Now: func() time.Time { return now }, Rand: rng})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	engine := fleetsync.New(fleetsync.Config{
+		Self: "a", Share: fleetsync.DefaultShare, Rand: rng, Gossip: true, Now: now,
+		EventType: func(kind string, _ bool) string { return kind },
+	}, st, openly{})
+	engine.Connected("b")
+	engine.Receive("b", &fleetsync.Hello{
+		Fleet: make([]byte, 32), Store: make([]byte, 16), Incarnation: 1,
+		Heads: fleetsync.Heads{Salt: salt, Sections: []fleetsync.SectionHead{
+			{Section: "memory\x1f\x1f\x1f", Head: 2, Count: 2, Root: make([]byte, 16)},
+		}},
+	})
+	return engine
+}
+
+// TestAPageWaitsForTheOneBefore: the second page of a pull went to the store
+// while the first was on its way there; when that failed, the cursor of the
+// second still moved past it.
+func TestAPageWaitsForTheOneBefore(t *testing.T) {
+	engine := newPuller(t, store.NewMemory())
+	var asked uint64 // the newest request for a page of the feed
+	var merges []fleetsync.ApplyBatch
+	work := func() {
+		out := engine.Drain()
+		for _, s := range out.Send {
+			if changes, ok := s.Message.(*fleetsync.Changes); ok {
+				asked = changes.ID
+			}
+		}
+		for _, v := range out.Verify {
+			engine.Verified(v, []bool{true})
+		}
+		for _, b := range append(out.Apply, engine.Drain().Apply...) {
+			if !b.Reconsider {
+				merges = append(merges, b)
+			}
+		}
+	}
+	work()
+	for page := uint64(1); page <= 2; page++ {
+		key := merge.Key{Kind: "memory", ID: merge.NewID(string(rune('w' + page)))}
+		record, err := sealWrite("b", key, nil, hlc.Timestamp{Wall: 1000 + int64(page)}, "text")
+		if err != nil {
+			t.Fatal(err)
+		}
+		engine.Receive("b", &fleetsync.ChangesPage{ID: asked, Records: [][]byte{record.Encode()}, Next: page, Done: page == 2})
+		work()
+	}
+	if len(merges) != 1 || len(merges[0].Batch.Records) != 1 {
+		t.Fatalf("at the store: %+v; want the first page alone", merges)
+	}
+	engine.Applied(merges[0].ID, store.Result{}, errBrittle)
+	work()
+	if len(merges) != 1 {
+		t.Errorf("the second page goes to the store after the first failed: %+v", merges[1:])
+	}
+}
+
 // brittle is an engine whose snapshots fail while told so.
 type brittle struct {
 	store.Engine
@@ -51,24 +118,8 @@ func (b *brittle) View(fn func(store.Txn) error) error {
 // TestNobodyIsBlamedForTheOwnDisk: a page of the feed that could not be
 // compared with the own store was taken for a breach of the protocol.
 func TestNobodyIsBlamedForTheOwnDisk(t *testing.T) {
-	now := time.UnixMilli(1_790_000_000_000)
-	rng := readFrom{rand.New(rand.NewPCG(1, 2))} //nolint:gosec // a test wants the same salts each time
 	disk := &brittle{Engine: store.NewMemory()}
-	st, err := store.Open(disk, store.Config{Now: func() time.Time { return now }, Rand: rng})
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine := fleetsync.New(fleetsync.Config{
-		Self: "a", Share: fleetsync.DefaultShare, Rand: rng, Gossip: true, Now: now,
-		EventType: func(kind string, _ bool) string { return kind },
-	}, st, openly{})
-	engine.Connected("b")
-	engine.Receive("b", &fleetsync.Hello{
-		Fleet: make([]byte, 32), Store: make([]byte, 16), Incarnation: 1,
-		Heads: fleetsync.Heads{Salt: salt, Sections: []fleetsync.SectionHead{
-			{Section: "memory\x1f\x1f\x1f", Head: 1, Count: 1, Root: make([]byte, 16)},
-		}},
-	})
+	engine := newPuller(t, disk)
 	var asked *fleetsync.Changes
 	for _, s := range engine.Drain().Send {
 		if changes, ok := s.Message.(*fleetsync.Changes); ok {

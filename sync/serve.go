@@ -57,12 +57,12 @@ func (e *Engine) serveChanges(p *peer, m *Changes) {
 			case store.CursorValid:
 			}
 		}
-		return changesPage(r, section, m)
+		return changesPage(r, section, m, e.cfg.PageBytes)
 	})
 }
 
-// changesPage fills one page of a feed.
-func changesPage(r *store.Reader, section merge.Section, m *Changes) (*ChangesPage, error) {
+// changesPage fills one page of a feed, up to a number of bytes.
+func changesPage(r *store.Reader, section merge.Section, m *Changes, bytesMax int) (*ChangesPage, error) {
 	page := &ChangesPage{ID: m.ID, Next: m.After, Done: true}
 	size := 0
 	var failed error
@@ -75,7 +75,7 @@ func changesPage(r *store.Reader, section merge.Section, m *Changes) (*ChangesPa
 			}
 			cost = len(wire) + recordOverhead
 		}
-		if size > 0 && size+cost > payloadBytesGoal || len(page.Entries)+len(page.Records) == entriesMax {
+		if size > 0 && size+cost > bytesMax || len(page.Entries)+len(page.Records) == entriesMax {
 			page.Done = false
 			return false
 		}
@@ -117,7 +117,7 @@ func (e *Engine) serveGet(p *peer, m *Get) {
 			if err != nil {
 				return nil, err
 			}
-			if size > 0 && size+len(wire) > payloadBytesGoal {
+			if size > 0 && size+len(wire) > e.cfg.PageBytes {
 				break
 			}
 			answer.Answered++
@@ -150,7 +150,7 @@ func (e *Engine) servePage(p *peer, m *PageReq) {
 		if err != nil {
 			return nil, err
 		}
-		f := pageFiller{reader: r, page: &Page{ID: m.ID, Records: [][]byte{}, Done: true, Head: state.Head}}
+		f := pageFiller{reader: r, bytesMax: e.cfg.PageBytes, page: &Page{ID: m.ID, Records: [][]byte{}, Done: true, Head: state.Head}}
 		order, writer, within := strings.Cut(string(m.After), positionSeparator)
 		if within {
 			key, err := merge.ParseOrder(section, order)
@@ -185,7 +185,9 @@ type pageFiller struct {
 	page   *Page
 	sum    store.Sum
 	size   int
-	err    error
+	// bytesMax is where the page is full.
+	bytesMax int
+	err      error
 }
 
 // add takes the versions of one key whose writers come after a given one, in
@@ -203,7 +205,7 @@ func (f *pageFiller) add(key merge.Key, held []store.Held, after string) (more b
 			f.err = err
 			return false
 		}
-		if f.size > 0 && f.size+len(wire) > payloadBytesGoal {
+		if f.size > 0 && f.size+len(wire) > f.bytesMax {
 			f.page.Done = false
 			return false
 		}
