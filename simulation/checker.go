@@ -102,7 +102,7 @@ func (c *Cluster) Check() error {
 	if strangers {
 		settle = 8 // everybody looks once through what a stranger has
 	}
-	c.RunFor(time.Duration(settle) * c.plan.HeartbeatEvery)
+	c.RunFor(time.Duration(settle)*c.plan.HeartbeatEvery + 10*time.Second) // many small pages take a while
 	pulls := c.pulls()
 	c.RunFor(2 * c.plan.HeartbeatEvery)
 	// Of many peers one meets a stranger only now and then, by chance.

@@ -63,6 +63,9 @@ func (p *planner) fleet() {
 	p.plan.HeartbeatEvery = pick(p.dice, 2*time.Second, 5*time.Second, 10*time.Second, 10*time.Second)
 	p.plan.RequestTimeout = pick(p.dice, 2*time.Second, 10*time.Second)
 	p.plan.TickEvery = pick(p.dice, 200*time.Millisecond, 500*time.Millisecond)
+	if p.chance(0.5) {
+		p.plan.PageBytes = p.between(300, 3000)
+	}
 	p.plan.Skews = make([]time.Duration, p.plan.Replicas)
 	p.plan.Grants = make([]GrantMode, p.plan.Replicas)
 	p.plan.Withheld = make([]string, p.plan.Replicas)
@@ -206,7 +209,10 @@ func (p *planner) members() {
 		}
 	}
 	if !slices.Contains(p.plan.Grants, GrantNever) && p.chance(0.15) {
-		p.plan.ParkedMax = p.between(1, 20)
+		p.plan.ParkedMax = p.between(1, 6)
+		late := 1 + p.IntN(p.plan.Replicas-1)
+		p.plan.Grants[late] = GrantLate
+		p.add(p.length-p.at()/4, Step{Act: ActGrant, Replica: late})
 	}
 	if p.chance(0.3) {
 		late := 1 + p.IntN(p.plan.Replicas-1)

@@ -31,6 +31,8 @@ type Plan struct {
 	Grants []GrantMode
 	// Withheld is by replica a family that it does not share; empty for none.
 	Withheld []string
+	// PageBytes bounds what one answer carries; 0 leaves the default.
+	PageBytes int
 	// ParkedMax bounds what each store keeps parked; 0 leaves the default.
 	ParkedMax int
 	// Steps happen in order, each After the one before.

@@ -97,6 +97,7 @@ func (r *Replica) start() error {
 		Self: r.ID(), Fleet: c.charter.fleet, Share: r.shares, EventType: state.Indexer{}.EventType,
 		Rand: random, Gossip: c.plan.Gossip, Now: r.Now(),
 		HeartbeatEvery: c.plan.HeartbeatEvery, RequestTimeout: c.plan.RequestTimeout,
+		PageBytes: c.plan.PageBytes,
 	}, p.store, p.authority)
 	clk := replicaClock{r}
 	p.state, err = state.Open(p.store, state.Config{
