@@ -11,7 +11,7 @@ import (
 
 // model knows every version that was ever made and which of them the fleet
 // owes to somebody. It is told of writes by those who make them, never by what
-// replication does, and knows no more of the merge than merge.Resolve.
+// replication does, and shares no code with the merge.
 type model struct {
 	cluster  *Cluster
 	versions map[merge.Hash]*written
@@ -38,6 +38,7 @@ type written struct {
 	// disk with its only copy was lost since. A version that is not may exist or
 	// not, but only as it is.
 	acknowledged bool
+	parents      []merge.Hash // see Replica.seen
 }
 
 func newModel(c *Cluster) *model {
@@ -50,7 +51,7 @@ func (m *model) grow() { m.reached = append(m.reached, hlc.Timestamp{}) }
 // strictly, across restarts too, and follow all that its store has committed.
 // A stamp that no disk and no network has seen may be issued again after a
 // restart.
-func (m *model) attempted(r *Replica, rec *merge.Record) {
+func (m *model) attempted(r *Replica, rec *merge.Record, settles bool) {
 	stamp := rec.Envelope.UpdatedHLC
 	if last := m.newest[r.ID()]; !stamp.After(last.stamp) && (last.durable || last.process == r.started) {
 		m.cluster.fail("replica %d stamps %s with %s after it had issued %s", r.number, rec.Key, stamp, last.stamp)
@@ -59,7 +60,10 @@ func (m *model) attempted(r *Replica, rec *merge.Record) {
 		m.cluster.fail("replica %d stamps %s with %s after it had committed %s", r.number, rec.Key, stamp, seen)
 	}
 	m.newest[r.ID()] = issued{stamp: stamp, process: r.started}
-	m.add(rec)
+	var err error
+	if m.add(rec).parents, err = r.seen(rec, settles); err != nil {
+		m.cluster.fail("reading a store: %v", err)
+	}
 }
 
 // add notes a version that exists from now on, acknowledged or not.
@@ -181,11 +185,11 @@ func (m *model) kept(rec *merge.Record) (bool, error) {
 	return false, nil
 }
 
-// expected returns what every replica must hold of the shared sections: what
-// plain merging makes of all acknowledged versions and of those others that
-// some replica holds.
+// expected returns what every replica must hold of the shared sections: what is
+// left of all acknowledged versions, and of those others that some replica
+// holds, ascending.
 func (m *model) expected(extant map[merge.Hash]bool) map[merge.Key][]merge.Version {
-	all := map[merge.Key][]merge.Version{}
+	all := map[merge.Key][]*written{}
 	for _, w := range m.order {
 		if !w.acknowledged && !extant[w.record.Hash()] || !m.offered(&w.record) {
 			continue
@@ -193,15 +197,16 @@ func (m *model) expected(extant map[merge.Hash]bool) map[merge.Key][]merge.Versi
 		if !w.acknowledged {
 			m.cluster.cover.sometimes(SometimesUnacknowledged)
 		}
-		all[w.record.Key] = append(all[w.record.Key], w.record.Version())
+		all[w.record.Key] = append(all[w.record.Key], w)
 	}
+	left := make(map[merge.Key][]merge.Version, len(all))
 	for key, versions := range all {
-		all[key] = merge.Resolve(versions)
-		if len(all[key]) > 1 {
+		left[key] = m.resolve(versions)
+		if len(left[key]) > 1 {
 			m.cluster.cover.sometimes(SometimesConflict)
 		}
 	}
-	return all
+	return left
 }
 
 // offered reports whether the writer of a version shares it, and the fleet

@@ -117,7 +117,7 @@ func (r *Replica) start() error {
 
 // attempt notes a version that is about to be committed.
 func (r *Replica) attempt(rec *merge.Record) error {
-	r.cluster.model.attempted(r, rec)
+	r.cluster.model.attempted(r, rec, false)
 	return nil
 }
 

@@ -38,7 +38,8 @@ func (r *Replica) write(d draft) error {
 		if err != nil {
 			return nil, err
 		}
-		return []merge.Record{rec}, r.attempt(&rec)
+		r.cluster.model.attempted(r, &rec, d.settles)
+		return []merge.Record{rec}, nil
 	})
 }
 

@@ -1,0 +1,74 @@
+package simulation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// What replicas must hold, worked out without package merge: a version replaces
+// what its writer had before its eyes when it wrote, and all that those had
+// replaced, in turn. No stamp and no basis takes part in that.
+
+// seen returns what the writer of a version has before its eyes: the head of
+// the key and its own newest version, or everything when it settles a conflict.
+func (r *Replica) seen(rec *merge.Record, settles bool) (parents []merge.Hash, err error) {
+	err = r.read(func(s *store.Reader) error {
+		held, err := s.Held(rec.Key)
+		if err != nil {
+			return err
+		}
+		for i, h := range held {
+			if settles || i == len(held)-1 || h.Writer == r.ID() {
+				parents = append(parents, h.Hash)
+			}
+		}
+		own, err := s.OwnCovered(rec.Key, r.ID())
+		if own != nil {
+			parents = append(parents, own.Hash)
+		}
+		return err
+	})
+	return parents, err
+}
+
+// resolve returns those of the versions of one key that none of the others
+// replaces, in the order in which they win.
+func (m *model) resolve(versions []*written) []merge.Version {
+	replaced := map[merge.Hash]bool{}
+	var visit func(h merge.Hash)
+	visit = func(h merge.Hash) {
+		if w := m.versions[h]; w != nil && !replaced[h] {
+			replaced[h] = true
+			for _, parent := range w.parents {
+				visit(parent)
+			}
+		}
+	}
+	for _, w := range versions {
+		for _, parent := range w.parents {
+			visit(parent)
+		}
+	}
+	var left []merge.Version
+	for _, w := range versions {
+		if !replaced[w.record.Hash()] {
+			left = append(left, w.record.Version())
+		}
+	}
+	slices.SortFunc(left, byTime)
+	return left
+}
+
+// byTime is the order in which versions win: by stamp, then by writer, then by
+// hash.
+func byTime(a, b merge.Version) int {
+	return cmp.Or(
+		cmp.Compare(a.Stamp.Wall, b.Stamp.Wall),
+		cmp.Compare(a.Stamp.Counter, b.Stamp.Counter),
+		cmp.Compare(a.Writer, b.Writer),
+		slices.Compare(a.Hash[:], b.Hash[:]),
+	)
+}
