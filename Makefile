@@ -47,8 +47,9 @@ lint: ## lint and check the format
 fmt: ## format the code
 	$(LINT) fmt ./...
 
-vet: ## vet every package
+vet: ## vet every package, also those of bench/
 	$(GO) vet ./...
+	$(GO) -C bench vet ./...
 
 cross: ## build and vet for every system and processor
 	@set -e; for platform in $(PLATFORMS); do \

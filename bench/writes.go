@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/fleetsync/fleetd/fleet"
@@ -38,7 +39,7 @@ func writes(dir string) ([]row, error) {
 		{name: "badger alone, 100 keys a synced transaction", value: hundred, unit: "puts/s"},
 	}
 	for _, writers := range []int{1, 16, 64} {
-		got, err := stateWrites(filepath.Join(dir, fmt.Sprint(writers)), writers)
+		got, err := stateWrites(filepath.Join(dir, strconv.Itoa(writers)), writers)
 		if err != nil {
 			return rows, err
 		}
