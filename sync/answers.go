@@ -62,8 +62,12 @@ func (e *Engine) onCursorInvalid(p *peer, m *CursorInvalid) {
 	if pl == nil {
 		return
 	}
-	if pl.mode != byFeed {
+	switch {
+	case pl.mode == byPages || pl.mode == byList && pl.after == 0:
 		e.breach(pl, fmt.Errorf("%w: cursor refused to a listing", ErrProtocol))
+		return
+	case pl.mode == byList: // the peer came back as another while it was listed
+		e.abort(pl)
 		return
 	}
 	e.counters.CursorsInvalid++

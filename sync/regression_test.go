@@ -100,6 +100,30 @@ func TestAPageWaitsForTheOneBefore(t *testing.T) {
 	}
 }
 
+// TestAListingThatThePeerCannotGoOnWith: a peer whose disk went back while it
+// was listed, and who refused the next page, was blamed.
+func TestAListingThatThePeerCannotGoOnWith(t *testing.T) {
+	engine := newPuller(t, store.NewMemory())
+	newest := func() (asked *fleetsync.Changes) {
+		for _, s := range engine.Drain().Send {
+			if changes, ok := s.Message.(*fleetsync.Changes); ok {
+				asked = changes
+			}
+		}
+		return asked
+	}
+	first := newest()
+	engine.Receive("b", &fleetsync.ChangesPage{ID: first.ID, Next: 1})
+	second := newest()
+	if second == nil || second.After != 1 {
+		t.Fatalf("the listing goes on with %+v", second)
+	}
+	engine.Receive("b", &fleetsync.CursorInvalid{ID: second.ID, Reason: "beyond the end of its incarnation"})
+	if out := engine.Drain(); len(out.Blame) > 0 {
+		t.Errorf("the peer is blamed: %v", out.Blame)
+	}
+}
+
 // brittle is an engine whose snapshots fail while told so.
 type brittle struct {
 	store.Engine
