@@ -32,6 +32,10 @@ func wireEnvelope(e state.Envelope) wire.Envelope {
 func stateToken(t wire.Token) (state.Envelope, error) {
 	e := state.Envelope{SyncVersion: t.SyncVersion, LastWriterID: t.LastWriterID}
 	switch {
+	case t.MustNotExist && (t.SyncVersion != 0 || t.UpdatedHLC != "" || t.LastWriterID != ""):
+		return e, newProblem(wire.CodeInvalid, "must_not_exist stands alone: what does not exist has no version")
+	case t.MustNotExist:
+		return state.Envelope{SyncVersion: state.MustNotExist}, nil
 	case t.SyncVersion < 0:
 		return e, newProblem(wire.CodeInvalid, "sync_version is negative")
 	case t.SyncVersion == 0 && (t.UpdatedHLC != "" || t.LastWriterID != ""):
@@ -70,11 +74,7 @@ func describe(sk state.Skill) string {
 	if !strings.HasPrefix(strings.TrimPrefix(sk.Body, "\ufeff"), "---") {
 		return ""
 	}
-	document, _, err := skillfs.Parse("", []byte(sk.Body))
-	if err != nil {
-		return ""
-	}
-	return document.Description
+	return skillfs.Description([]byte(sk.Body))
 }
 
 func wireMemory(m state.MemoryItem) wire.MemoryItem {

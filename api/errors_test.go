@@ -112,7 +112,7 @@ func TestTextThatJSONWouldAlterIsRefused(t *testing.T) {
 		})
 	}
 	for content, want := range map[string]string{
-		`\ud83d\ude00`: "😀", `\\ud83d`: `\ud83d`, `\u00e9`: "é", `\"\\`: `"\`, "\ufffd": "\ufffd", `\u0000`: "\x00",
+		`\ud83d\ude00`: "😀", `\\ud83d`: `\ud83d`, `\u00e9`: "é", `\"\\`: `"\`, "\ufffd": "\ufffd", `a\u2028`: "a\u2028",
 	} {
 		it := decode[wire.MemoryReply](t, ask(t, h, "POST", "/v1/memory", `{"content":"`+content+`"}`), http.StatusCreated)
 		if it.Content != want {

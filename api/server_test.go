@@ -185,7 +185,7 @@ func TestTheClientSpeaksToTheServer(t *testing.T) {
 	c, _ := serve(t, b)
 	ctx := t.Context()
 	scope := wire.Scope{Project: "web/shop?", Workspace: "a b"}
-	for _, id := range []string{"..", "a/b", "50%", "技能"} {
+	for _, id := range []string{"...", "a/b", "50%", "技能"} {
 		written, err := c.WriteMemory(ctx, wire.MemoryWrite{ID: id, Kind: "fact", Content: "<&>\r\n", Scope: scope})
 		if err != nil {
 			t.Fatalf("%q: %v", id, err)

@@ -35,6 +35,9 @@ type Document struct {
 	// License and Compatibility are empty when the frontmatter has none.
 	License       string
 	Compatibility string
+	// Tags are those of the frontmatter, a list or words between commas: trimmed,
+	// each once, in their order.
+	Tags []string
 	// Body is a copy of the whole input, frontmatter included.
 	Body []byte
 	// Frontmatter holds every key as YAML reads it: string, bool, int64, uint64,
@@ -87,9 +90,26 @@ func Parse(dirName string, raw []byte) (Document, []Warning, error) {
 	}
 	read.License = fields.text("license")
 	read.Compatibility = fields.text("compatibility")
+	read.Tags = fields.tags()
 	fields.warnLength("description", read.Description, descriptionCharsMax)
 	fields.warnLength("compatibility", read.Compatibility, compatibilityCharsMax)
 	return read, fields.warnings, nil
+}
+
+// Description returns the description of a SKILL.md as Parse reads it, and ""
+// where Parse finds none. No other key matters: a document without a usable
+// name still says what it is for. It is safe for concurrent use.
+func Description(raw []byte) string {
+	header, err := cutFrontmatter(raw)
+	if err != nil {
+		return ""
+	}
+	values, _, err := decodeFrontmatter(header)
+	if err != nil {
+		return ""
+	}
+	fields := fieldReader{values: values, header: header}
+	return fields.text("description")
 }
 
 // fieldReader takes the known keys out of the frontmatter and collects what it
@@ -124,6 +144,31 @@ func (r *fieldReader) text(key string) string {
 	default:
 		return writtenValue(r.header, key)
 	}
+}
+
+// tags reads a list of scalars, or one text with commas.
+func (r *fieldReader) tags() []string {
+	var written []string
+	switch value := r.values["tags"].(type) {
+	case []any:
+		for _, element := range value {
+			switch element.(type) {
+			case nil, []any, map[string]any:
+				r.warn("tags", "holds something that is no text, which is left out")
+			default:
+				written = append(written, fmt.Sprint(element))
+			}
+		}
+	default:
+		written = strings.Split(r.text("tags"), ",")
+	}
+	var tags []string
+	for _, tag := range written {
+		if tag = strings.TrimSpace(tag); tag != "" && !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
 }
 
 func (r *fieldReader) description() (string, error) {

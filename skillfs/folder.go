@@ -179,7 +179,13 @@ func readCapped(fsys fs.FS, name string) ([]byte, error) {
 		return nil, fmt.Errorf("skillfs: read %q: %w", name, err)
 	}
 	if len(raw) > SkillBytesMax {
-		return nil, fmt.Errorf("%w: %q has more than %d bytes; move parts of it into files beside it", ErrTooLarge, name, SkillBytesMax)
+		size := int64(len(raw))
+		if info, err := file.Stat(); err == nil {
+			size = max(size, info.Size()) // for the message alone
+		}
+		const kilobyte = 1 << 10
+		return nil, fmt.Errorf("%w: %s of %s is %d KB; a skill may have %d KB: shorten it",
+			ErrTooLarge, FileName, path.Base(path.Dir(name)), (size+kilobyte-1)/kilobyte, SkillBytesMax/kilobyte)
 	}
 	return raw, nil
 }

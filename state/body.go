@@ -74,7 +74,11 @@ func encodeSkill(sk Skill) ([]byte, error) {
 			ID: chosenID(sk), Version: int64(sk.Version), CreatedAt: sk.CreatedAt.UnixNano(),
 		})
 	}
-	return encodeBody(kindSkill, skillBody{
+	return encodeBody(kindSkill, skillBodyOf(sk))
+}
+
+func skillBodyOf(sk Skill) skillBody {
+	return skillBody{
 		ID:        chosenID(sk),
 		Version:   int64(sk.Version),
 		CreatedAt: sk.CreatedAt.UnixNano(),
@@ -83,7 +87,7 @@ func encodeSkill(sk Skill) ([]byte, error) {
 		Body:      sk.Body,
 		Tags:      sk.Tags,
 		Check:     sk.Check,
-	})
+	}
 }
 
 // encodeMemory returns the body of a stamped memory item. Errors: ErrTooLarge.
@@ -91,12 +95,16 @@ func encodeMemory(it MemoryItem) ([]byte, error) {
 	if it.Deleted {
 		return encodeBody(kindMemory, tombstoneBody{CreatedAt: it.CreatedAt.UnixNano()})
 	}
-	return encodeBody(kindMemory, memoryBody{
+	return encodeBody(kindMemory, memoryBodyOf(it))
+}
+
+func memoryBodyOf(it MemoryItem) memoryBody {
+	return memoryBody{
 		CreatedAt: it.CreatedAt.UnixNano(),
 		Kind:      it.Kind,
 		Content:   it.Content,
 		Source:    it.Source,
-	})
+	}
 }
 
 func encodeBody(kind string, body any) ([]byte, error) {
@@ -105,7 +113,7 @@ func encodeBody(kind string, body any) ([]byte, error) {
 		return nil, err
 	}
 	if len(encoded) > merge.BodyBytesMax {
-		return nil, fmt.Errorf("%w: %s of %d bytes, at most %d; larger content needs blobs, which this build does not have yet",
+		return nil, fmt.Errorf("%w: %s of %d bytes, at most %d",
 			ErrTooLarge, kind, len(encoded), merge.BodyBytesMax)
 	}
 	return encoded, nil

@@ -129,7 +129,7 @@ func TestABodyOnTheLimitIsWrittenAndOneBeyondIsNot(t *testing.T) {
 	if full, err := fit(room); err != nil || len(full) != merge.BodyBytesMax {
 		t.Errorf("%d bytes of content: body of %d, %v", room, len(full), err)
 	}
-	if _, err := fit(room + 1); !errors.Is(err, state.ErrTooLarge) || !strings.Contains(err.Error(), "blobs") {
-		t.Errorf("%d bytes of content: %v, want ErrTooLarge that names blobs", room+1, err)
+	if _, err := fit(room + 1); !errors.Is(err, state.ErrTooLarge) || !strings.Contains(err.Error(), "at most 65536") {
+		t.Errorf("%d bytes of content: %v, want ErrTooLarge that names the limit", room+1, err)
 	}
 }

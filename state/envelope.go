@@ -7,6 +7,11 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 )
 
+// MustNotExist, passed as the SyncVersion of a write, makes it create only: it
+// fails with ErrConflict when the record is live. One that is deleted is
+// revived.
+const MustNotExist int64 = -1
+
 // Envelope is the replication metadata that every record carries. Readers get
 // it complete; of what a writer passes only three things count: SyncVersion
 // and the stamp, which are compared, and OriginInstanceID of a new record.
@@ -51,6 +56,10 @@ func compareAndSet(stored *Envelope, passed Envelope) error {
 	switch {
 	case passed.SyncVersion == 0:
 		return nil
+	case passed.SyncVersion == MustNotExist:
+		if stored != nil && !stored.Deleted {
+			return fmt.Errorf("%w: it exists already, with sync version %d", ErrConflict, stored.SyncVersion)
+		}
 	case stored == nil:
 		return fmt.Errorf("%w: sync version %d of a record that does not exist", ErrConflict, passed.SyncVersion)
 	case passed.SyncVersion != stored.SyncVersion:

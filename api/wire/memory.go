@@ -1,6 +1,11 @@
 package wire
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
 
 // MemoryItem is one live thing that an agent has learned.
 type MemoryItem struct {
@@ -38,3 +43,28 @@ type MemoryWrite struct {
 	Source  string `json:"source,omitempty"`
 	Token
 }
+
+// Fault says why nobody can mean this write, "" when it may be meant: content
+// of white space alone, an id that is a path, or control characters, of which
+// text has line ends and tabs alone. The daemon refuses such a write as
+// invalid.
+func (w MemoryWrite) Fault() string {
+	switch {
+	case strings.TrimSpace(w.Content) == "":
+		return "the text is empty"
+	case w.ID == ".", w.ID == "..":
+		return fmt.Sprintf("the id %q is a path", w.ID)
+	}
+	for _, f := range [...]struct{ what, text string }{
+		{"text", w.Content}, {"kind", w.Kind}, {"source", w.Source}, {"id", w.ID},
+		{"instance", w.Scope.Instance}, {"project", w.Scope.Project}, {"workspace", w.Scope.Workspace},
+	} {
+		if i := strings.IndexFunc(f.text, isStray); i >= 0 {
+			return fmt.Sprintf("the %s has a control character, %U, at byte %d", f.what, []rune(f.text[i:])[0], i)
+		}
+	}
+	return ""
+}
+
+// isStray finds control characters that no text has.
+func isStray(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' }

@@ -31,11 +31,13 @@ func (e Envelope) Token() Token {
 }
 
 // Token is the compare-and-set token of a write. The zero Token writes
-// unconditionally; else the write is refused as a conflict unless the stored
-// record still is that version. SyncVersion alone is enough for most, but a
-// merge may bring another version of the same number.
+// unconditionally; MustNotExist, which stands alone, creates, and is a conflict
+// when the record is live; else the write is refused as a conflict unless the
+// stored record still is that version. SyncVersion alone is enough for most,
+// but a merge may bring another version of the same number.
 type Token struct {
 	SyncVersion  int64  `json:"sync_version,omitempty"`
 	UpdatedHLC   string `json:"updated_hlc,omitempty"`
 	LastWriterID string `json:"last_writer_id,omitempty"`
+	MustNotExist bool   `json:"must_not_exist,omitempty"`
 }

@@ -1,0 +1,47 @@
+package state
+
+import (
+	"math"
+	"time"
+
+	"github.com/fleetsync/fleetd/merge"
+)
+
+// The longest numbers and times that stamping may add to a body.
+const longestVersion = math.MaxUint32
+
+func longestTime() time.Time { return time.Unix(0, math.MaxInt64).UTC() }
+
+// SkillRoom returns by how many bytes the body of a skill may grow; a negative
+// result is by how many it is too long. The other fields count too. It looks at
+// no store, so that many skills can be judged before the first is written, and
+// assumes a derived id when ID is empty. Errors: ErrInvalid, as Upsert.
+func SkillRoom(sk Skill) (int, error) {
+	sk, err := normalSkill(sk)
+	if err != nil {
+		return 0, err
+	}
+	if sk.ID == "" {
+		sk.ID = SkillID(sk.Scope, sk.Slug)
+	}
+	sk.Version, sk.CreatedAt, sk.UpdatedAt = longestVersion, longestTime(), longestTime()
+	return room(skillBodyOf(sk))
+}
+
+// MemoryRoom is SkillRoom for the content of a memory item.
+func MemoryRoom(it MemoryItem) (int, error) {
+	it, err := normalMemory(it)
+	if err != nil {
+		return 0, err
+	}
+	it.CreatedAt = longestTime()
+	return room(memoryBodyOf(it))
+}
+
+func room(body any) (int, error) {
+	encoded, err := merge.Marshal(body)
+	if err != nil {
+		return 0, err
+	}
+	return merge.BodyBytesMax - len(encoded), nil
+}
