@@ -73,9 +73,9 @@ func lostText(c wire.Conflict) string {
 		if won.Skill != nil && won.Skill.Body != nil {
 			before = *won.Skill.Body
 		}
-		return cut(oneLine(firstNew(before, *lost.Skill.Body)), cellCharsMax)
+		return excerpt(firstNew(before, *lost.Skill.Body))
 	case lost.Memory != nil:
-		return cut(oneLine(lost.Memory.Content), cellCharsMax)
+		return excerpt(lost.Memory.Content)
 	default:
 		return "-"
 	}

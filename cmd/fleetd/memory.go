@@ -57,7 +57,7 @@ func (a *app) showMemories(ctx context.Context, query client.MemoryQuery) error 
 	return a.print(list, func(w io.Writer) {
 		rows := make([][]string, 0, len(list.Items))
 		for _, it := range list.Items {
-			rows = append(rows, []string{it.ID, it.Kind, scopeText(it.Scope), it.Content})
+			rows = append(rows, []string{it.ID, excerpt(it.Kind), scopeText(it.Scope), excerpt(it.Content)})
 		}
 		a.table(w, []string{"ID", "KIND", "SCOPE", "CONTENT"}, rows)
 	})

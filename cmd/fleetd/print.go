@@ -7,10 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/fleetsync/fleetd/api/wire"
 )
@@ -48,42 +46,6 @@ func (a *app) print(result any, text func(w io.Writer)) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	return nil
-}
-
-// table writes aligned columns. Cells are cut and shown bold in their heading
-// for people only, never when piped.
-func (a *app) table(w io.Writer, heading []string, rows [][]string) {
-	onTerminal := isTerminal(w)
-	var text strings.Builder
-	columns := tabwriter.NewWriter(&text, 0, 4, 2, ' ', 0)
-	for _, row := range append([][]string{heading}, rows...) {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = oneLine(cell)
-			if onTerminal {
-				cells[i] = cut(cells[i], cellCharsMax)
-			}
-		}
-		say(columns, "%s", strings.TrimRight(strings.Join(cells, "\t"), "\t"))
-	}
-	_ = columns.Flush() // a builder takes everything
-	head, rest, _ := strings.Cut(text.String(), "\n")
-	if onTerminal && a.getenv("NO_COLOR") == "" {
-		head = "\x1b[1m" + head + "\x1b[0m"
-	}
-	_, _ = io.WriteString(w, head+"\n"+rest)
-}
-
-// cellCharsMax is how much of one cell a person sees.
-const cellCharsMax = 60
-
-// cut shortens text to a number of characters.
-func cut(text string, charsMax int) string {
-	if utf8.RuneCountInString(text) <= charsMax {
-		return text
-	}
-	runes := []rune(text)
-	return string(runes[:charsMax-1]) + "…"
 }
 
 // oneLine makes text of others safe for a line of a terminal: control

@@ -54,7 +54,7 @@ func (a *app) showSkills(ctx context.Context, query client.SkillQuery) error {
 	return a.print(list, func(w io.Writer) {
 		rows := make([][]string, 0, len(list.Skills))
 		for _, sk := range list.Skills {
-			rows = append(rows, []string{sk.Slug, strconv.Itoa(sk.Version), scopeText(sk.Scope), sk.Description})
+			rows = append(rows, []string{sk.Slug, strconv.Itoa(sk.Version), scopeText(sk.Scope), excerpt(sk.Description)})
 		}
 		a.table(w, []string{"SKILL", "VERSION", "SCOPE", "DESCRIPTION"}, rows)
 	})
