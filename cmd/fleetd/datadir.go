@@ -1,10 +1,15 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
+	"unicode"
 
 	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/node"
@@ -24,14 +29,69 @@ func (a *app) getenv(name string) string {
 func (a *app) dir() (string, error) {
 	for _, dir := range []string{a.dirFlag, a.getenv("FLEETD_DIR")} {
 		if dir != "" {
-			return dir, nil
+			return dir, checkDir(dir)
 		}
 	}
 	base, err := dataHome(a.getenv)
 	if err != nil {
 		return "", failed(exitUsage, "name one with --dir or FLEETD_DIR", "there is no default data directory: %w", err)
 	}
-	return filepath.Join(base, "fleetd"), nil
+	dir := filepath.Join(base, "fleetd")
+	return dir, checkDir(dir)
+}
+
+// checkDir refuses a data directory that can be none. One that is not there is
+// fine.
+func checkDir(dir string) error {
+	const next = "name a directory with --dir or FLEETD_DIR"
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return failed(exitUsage, next, "%s cannot be a data directory: a part of the path is a file", dir)
+	case err == nil && !info.IsDir():
+		return failed(exitUsage, next, "%s is a file, not a directory", dir)
+	}
+	return nil
+}
+
+// explainDir explains a data directory that is not what a command needs.
+func (a *app) explainDir(err error) *failure {
+	f := &failure{text: plain(err), code: exitError}
+	dir, errDir := a.dir()
+	if errDir != nil {
+		return a.explain(errDir)
+	}
+	entries, _ := os.ReadDir(dir) // one that cannot be read is as good as empty here
+	has := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
+	}
+	switch {
+	case node.IsInitialised(dir):
+		f.next = "fleetd run starts what is there; another --dir holds another instance"
+	case has("config.yaml") || has("store"):
+		f.text = "the key of the instance is gone: there is no identity.key in " + dir
+		f.next = "put identity.key back from a copy, or begin or join again with another --dir"
+	case len(entries) > 0:
+		f.text = dir + " is not empty, and holds no instance"
+		f.next = "use another --dir"
+	default:
+		f.next = "fleetd init --name N begins a fleet, fleetd join TICKET --name N enters one"
+	}
+	return f
+}
+
+// quoted writes a path as a shell takes it back.
+func quoted(path string) string {
+	isPlain := func(r rune) bool {
+		return r > unicode.MaxASCII || r == filepath.Separator || strings.ContainsRune("/._-+=:,@%~", r) || unicode.IsLetter(r) || unicode.IsDigit(r)
+	}
+	if strings.IndexFunc(path, func(r rune) bool { return !isPlain(r) || unicode.IsSpace(r) }) < 0 && path != "" {
+		return path
+	}
+	if runtime.GOOS == "windows" {
+		return `"` + path + `"`
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // dataHome is where each system keeps what programs of a user remember.
@@ -85,9 +145,9 @@ func (a *app) notRunning() *failure {
 	}
 	if !node.IsInitialised(dir) {
 		return &failure{
-			"daemon not running, and no instance in " + dir, exitNotRunning,
-			"fleetd init --name N begins a fleet, fleetd join TICKET --name N enters one; then fleetd run",
+			text: "daemon not running, and no instance in " + dir, code: exitNotRunning,
+			next: "fleetd init --name N begins a fleet, fleetd join TICKET --name N enters one; then fleetd run",
 		}
 	}
-	return &failure{"daemon not running for " + dir, exitNotRunning, "fleetd run --dir " + dir + " starts it"}
+	return &failure{text: "daemon not running for " + dir, code: exitNotRunning, next: "fleetd run --dir " + quoted(dir) + " starts it"}
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,27 +33,45 @@ skill; it comes back, and all hold the same again. Nothing of it is left behind.
 		if err != nil {
 			return fmt.Errorf("make a directory for the demo: %w", err)
 		}
-		ctx, cancel := context.WithTimeout(ctx, demoTimeout)
+		// Nobody listening ends the demo, and must not end it before it has tidied
+		// up.
+		signal.Ignore(syscall.SIGPIPE)
+		limited, cancel := context.WithTimeout(ctx, demoTimeout)
 		defer cancel()
-		d := &demo{fleet: newDemoFleet(dir, !*noGossip), tell: a.teller()}
-		err = d.run(ctx)
+		d := &demo{fleet: newDemoFleet(dir, !*noGossip), tell: a.teller(cancel)}
+		err = d.run(limited)
 		err = errors.Join(err, d.fleet.close())
 		if *keep {
 			a.note("the nodes are kept in %s", dir)
 		} else {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
-		return errors.Join(err, a.print(d.result(), func(io.Writer) {}))
+		if ctx.Err() != nil {
+			return ctx.Err() // whatever came of it
+		}
+		if a.out.err != nil {
+			return fmt.Errorf("the demo ended early: standard output: %w", errors.Unwrap(a.out.err))
+		}
+		if err != nil {
+			f := *a.explain(err)
+			f.result = d.result()
+			return &f
+		}
+		return a.print(d.result(), func(io.Writer) {})
 	})
 }
 
 // teller returns what tells the story to people; it is silent when the result
-// is JSON.
-func (a *app) teller() func(format string, args ...any) {
-	if a.output == "json" {
+// is JSON, and calls stop when nobody listens any more.
+func (a *app) teller(stop func()) func(format string, args ...any) {
+	if a.output == outputJSON {
 		return func(string, ...any) {}
 	}
-	return func(format string, args ...any) { say(a.out, format, args...) }
+	return func(format string, args ...any) {
+		if say(a.out, format, args...); a.out.err != nil {
+			stop()
+		}
+	}
 }
 
 // demoResult is the outcome of the demo.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 
@@ -25,72 +24,39 @@ const (
 	exitDenied       = 7
 )
 
-// failure is an error with its exit code and what to do next.
-type failure struct {
-	text string
-	code int
-	next string
-}
-
-func (f *failure) Error() string { return f.text }
-
-// usage is the failure of a command line that cannot be meant.
-func usage(text, next string) error { return &failure{text: text, code: exitUsage, next: next} }
-
-// failed is any other failure that knows what to do next.
-func failed(code int, next, format string, args ...any) error {
-	return &failure{text: plain(fmt.Errorf(format, args...)), code: code, next: next}
-}
-
-// report prints an error, what to do next in a line of its own, and returns the
-// exit code.
-func (a *app) report(err error) int {
-	if err == nil {
-		return exitOK
-	}
-	f := a.explain(err)
-	// An error of usage begins with the command, which says the program too.
-	a.note("fleetd%s", strings.TrimPrefix(oneLine(": "+f.text), ": fleetd"))
-	if f.next != "" {
-		a.note("next: %s", f.next)
-	}
-	return f.code
-}
-
-// note prints one line to the person, beside the output.
-func (a *app) note(format string, args ...any) { say(a.errOut, format, args...) }
-
 // explain finds code and advice for an error of the packages below.
 func (a *app) explain(err error) *failure {
 	var known *failure
 	var problem *wire.Problem
 	switch {
+	case errors.Is(err, context.Canceled): // whatever else came of it
+		return &failure{text: "interrupted", code: exitError, kind: kindInterrupted}
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &problem):
 		return explainProblem(problem)
+	case errors.Is(err, node.ErrAlreadyInitialised), errors.Is(err, node.ErrNotInitialised):
+		return a.explainDir(err)
 	case errors.Is(err, client.ErrNotRunning):
 		return a.notRunning()
 	case errors.Is(err, client.ErrLost):
-		return &failure{plain(err), exitNotRunning, "look at its log; a write may or may not have been done, so read before you repeat it"}
+		return &failure{text: plain(err), code: exitNotRunning, next: "look at its log; a write may or may not have been done, so read before you repeat it"}
 	case errors.Is(err, errNotConverged):
-		return &failure{plain(err), exitNotConverged, ""}
-	case errors.Is(err, context.Canceled):
-		return &failure{"interrupted", exitError, ""}
+		return &failure{text: plain(err), code: exitNotConverged}
 	case errors.Is(err, fs.ErrPermission):
-		return &failure{plain(err), exitDenied, "the data directory belongs to another user: use your own --dir"}
+		return &failure{text: plain(err), code: exitDenied, next: "the data directory belongs to another user: use your own --dir"}
 	}
 	for _, known := range knownErrors() {
 		if errors.Is(err, known.sentinel) {
-			return &failure{plain(err), known.code, known.next}
+			return &failure{text: plain(err), code: known.code, next: known.next}
 		}
 	}
-	return &failure{plain(err), exitError, ""}
+	return &failure{text: plain(err), code: exitError}
 }
 
 // explainProblem finds exit code and advice for what the daemon refused.
 func explainProblem(p *wire.Problem) *failure {
-	f := &failure{text: p.Error(), code: exitError}
+	f := &failure{text: p.Error(), code: exitError, kind: string(p.Code)}
 	switch p.Code {
 	case wire.CodeInvalid, wire.CodeBadRequest, wire.CodeMediaType: // the text says it
 	case wire.CodeNotFound:
@@ -100,7 +66,7 @@ func explainProblem(p *wire.Problem) *failure {
 	case wire.CodeAmbiguous:
 		f.code, f.next = exitUsage, `name the scope with --project, --workspace or --instance; --project "" is the global one`
 	case wire.CodeDenied:
-		f.code = exitDenied
+		f.code, f.next = exitDenied, deniedAdvice(p.Detail)
 	case wire.CodeTooLarge:
 		f.next = "one record holds 64 KiB: shorten it, or make several"
 	case wire.CodeNoRoute, wire.CodeMethod:
@@ -111,6 +77,16 @@ func explainProblem(p *wire.Problem) *failure {
 	return f
 }
 
+// deniedAdvice says what to do about a refusal. Other users of the machine are
+// refused too, and for them there is no grant to ask for.
+func deniedAdvice(detail string) string {
+	if !strings.Contains(detail, "for a grant") {
+		return ""
+	}
+	return "the grant of this machine does not allow it; today another grant comes with a new ticket alone: " +
+		"fleetd invite --can ... on the machine that began the fleet, and fleetd join here with another --dir"
+}
+
 // knownError is an error of a package below, as people meet it.
 type knownError struct {
 	sentinel error
@@ -119,10 +95,8 @@ type knownError struct {
 }
 
 func knownErrors() []knownError {
-	const ask = "ask for a new ticket: fleetd invite on a machine of the fleet"
+	const ask = "ask for a new ticket: fleetd invite on the machine that began the fleet"
 	return []knownError{
-		{node.ErrNotInitialised, exitError, "fleetd init --name N begins a fleet, fleetd join TICKET --name N enters one"},
-		{node.ErrAlreadyInitialised, exitError, "fleetd run starts what is there; another --dir holds another instance"},
 		{node.ErrInUse, exitError, "talk to the running one with the other commands, or stop it"},
 		{node.ErrConfig, exitUsage, "config.yaml in the data directory, FLEETD_... in the environment and the flags of fleetd run set this"},
 		{fleet.ErrName, exitUsage, "choose a name of 1 to 64 visible characters, such as --name laptop"},

@@ -29,6 +29,7 @@ in the data directory, which must not hold an instance yet. Then: fleetd run.`,
 		if err != nil {
 			return err
 		}
+		a.warnMemory(cfg.StoreKind)
 		return a.showInstance(made, "began a fleet as")
 	})
 }

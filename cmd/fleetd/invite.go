@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/wire"
 )
 
@@ -17,7 +19,8 @@ func (a *app) inviteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "invite", Short: "print a ticket by which one more machine joins", Args: cobra.NoArgs,
 		Long: `Prints a ticket for fleetd join on another machine. Whoever holds it may join, so
-hand it over as you would a password. This daemon has to run until it was used.`,
+hand it over as you would a password. This daemon has to run until it was used.
+Today only the machine that began the fleet can invite.`,
 	}
 	cmd.Flags().StringVar(&in.Name, "name", "", "the name that the new member gets; else it chooses")
 	ttl := cmd.Flags().Duration("ttl", 15*time.Minute, "how long the ticket is good")
@@ -25,12 +28,13 @@ hand it over as you would a password. This daemon has to run until it was used.`
 	can := cmd.Flags().StringSlice("can", nil, "what the member may write, such as skill,memory; an empty value reads only (default memory,skill,session)")
 	scopes := cmd.Flags().StringArray("scope", nil, "limit what it may write, such as project=web,workspace=main (repeat for more; default every scope)")
 	return a.verb(cmd, func(ctx context.Context, _ []string) error {
-		if *ttl < time.Second || in.Uses < 1 {
-			return usage("--ttl must be at least 1s and --uses at least 1", "")
+		if err := checkInvitation(in, *ttl); err != nil {
+			return err
 		}
 		in.TTLSeconds = int64(ttl.Round(time.Second) / time.Second)
 		if cmd.Flags().Changed("can") {
 			in.Can = append([]string{}, *can...)
+			a.warnFamilies(in.Can)
 		}
 		for _, text := range *scopes {
 			scope, err := parseScope(text)
@@ -46,7 +50,7 @@ hand it over as you would a password. This daemon has to run until it was used.`
 		defer c.Close()
 		invitation, err := c.Invite(ctx, in)
 		if err != nil {
-			return err
+			return a.explainInvite(ctx, c, err)
 		}
 		return a.print(invitation, func(w io.Writer) {
 			say(w, "%s", invitation.Ticket)
@@ -54,6 +58,58 @@ hand it over as you would a password. This daemon has to run until it was used.`
 				invitation.Uses, timeText(invitation.ExpiresAt))
 		})
 	})
+}
+
+// The bounds of an invitation. The daemon holds them too, and has other words.
+const (
+	inviteTTLMax  = 30 * 24 * time.Hour
+	inviteUsesMax = 256
+)
+
+func checkInvitation(in wire.InvitationRequest, ttl time.Duration) error {
+	text := ""
+	switch {
+	case ttl < time.Second || ttl > inviteTTLMax:
+		text = fmt.Sprintf("--ttl %s: want 1s to 720h, which is 30 days", ttl)
+	case in.Uses < 1 || in.Uses > inviteUsesMax:
+		text = fmt.Sprintf("--uses %d: want 1 to %d", in.Uses, inviteUsesMax)
+	case in.Name != "" && in.Uses > 1:
+		text = "--name goes with one use alone: two machines cannot have one name"
+	default:
+		return nil
+	}
+	return usage(text, "fleetd invite --help shows how")
+}
+
+// warnFamilies warns of families that this version writes nothing of. They may
+// be those of a later one.
+func (a *app) warnFamilies(can []string) {
+	for _, family := range can {
+		if !slices.Contains([]string{"memory", "session", "skill", "*"}, family) {
+			a.note("warning: --can %s: this version knows no such family, only memory, session, skill and *", oneLine(family))
+		}
+	}
+}
+
+// explainInvite names the machines that can invite, where this one cannot.
+func (a *app) explainInvite(ctx context.Context, c *client.Client, err error) error {
+	f := a.explain(err)
+	if f.code != exitDenied {
+		return err
+	}
+	where := "the machine that began the fleet"
+	if list, err := c.Members(ctx); err == nil {
+		var admins []string
+		for _, m := range list.Members {
+			if m.Role == "admin" && m.State != wire.StateSelf {
+				admins = append(admins, oneLine(m.Name))
+			}
+		}
+		if len(admins) > 0 {
+			where = strings.Join(admins, " or ")
+		}
+	}
+	return &failure{text: f.text, code: f.code, kind: f.kind, next: "run fleetd invite on " + where}
 }
 
 // parseScope reads fields such as "project=web,workspace=main".

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/node"
 )
 
@@ -34,16 +36,42 @@ from standard input, which keeps it out of the shell's history. Then: fleetd run
 		a.progress("asking the fleet...")
 		made, err := node.Join(ctx, cfg)
 		if err != nil {
-			return err
+			return explainJoin(err, cfg.Ticket)
 		}
+		a.warnMemory(cfg.StoreKind)
 		return a.showInstance(made, "joined as")
 	})
+}
+
+// explainJoin says in short what stands behind an inviter that does not answer:
+// the network library tells of every address and every try.
+func explainJoin(err error, text string) error {
+	if !errors.Is(err, node.ErrUnreachable) || errors.Is(err, fleet.ErrTicketExpired) {
+		return err
+	}
+	f := &failure{
+		text: "inviter not reached: the machine that made the ticket does not answer", code: exitError,
+		next: "start fleetd run there, or ask it for a new ticket with fleetd invite; then repeat",
+	}
+	ticket, errTicket := fleet.ParseTicket(text)
+	if errTicket == nil && len(ticket.Addrs) > 0 {
+		f.details = "tried " + strings.Join(ticket.Addrs, ", ") + ": this machine must be able to reach one of them"
+	}
+	return f
+}
+
+// warnMemory says at once what an instance without a disk cannot do.
+func (a *app) warnMemory(kind node.StoreKind) {
+	if kind == node.StoreMemory {
+		a.note("warning: with --store memory this instance is good for one fleetd run; when that ends, all that it holds is gone and it cannot start again")
+	}
 }
 
 // addFounding adds the flags that a new instance keeps in its configuration.
 func addFounding(cmd *cobra.Command, listen *[]string, store *string) {
 	cmd.Flags().StringSliceVar(listen, "listen", nil, "addresses to keep in config.yaml (default: one free port, TCP and QUIC, all interfaces)")
-	cmd.Flags().StringVar(store, "store", "", "badger, or memory, which forgets everything when the daemon ends (default badger)")
+	cmd.Flags().StringVar(store, "store", "", "badger, or memory: an instance that is good for one run and forgets everything with it (default badger)")
+	_ = cmd.RegisterFlagCompletionFunc("store", choice("badger", "memory")) // fails for a flag that is not there alone
 }
 
 // progress tells people, and nobody else, that something takes time.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,6 +24,9 @@ type app struct {
 	output  string
 	// ran says that a command began: an error before that is one of usage.
 	ran bool
+	// announced says that fleetd run has printed its result. It is read once the
+	// goroutine that sets it has ended.
+	announced bool
 }
 
 // execute runs one command line and returns the exit code.
@@ -34,7 +38,10 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetErr(a.errOut)
 	command, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.ran {
-		err = usage(command.CommandPath()+": "+err.Error(), command.CommandPath()+" --help shows how")
+		if a.output == "" && wantsJSON(args) {
+			a.output = outputJSON
+		}
+		err = usage(command.CommandPath()+": "+misuse(command, err), command.CommandPath()+" --help shows how")
 	}
 	if err == nil && a.out.err != nil {
 		err = fmt.Errorf("standard output: %w", a.out.err)
@@ -71,10 +78,17 @@ Try it: fleetd demo`,
 		a.memoryCommand(), a.skillCommand(), a.conflictsCommand(),
 		a.versionCommand(),
 	)
+	root.Version = buildText(build())
+	root.SetVersionTemplate("{{.Version}}\n")
+	_ = root.RegisterFlagCompletionFunc("output", choice("text", outputJSON)) // fails for a flag that is not there alone
+	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
-		if c.Name() == "completion" {
+		switch c.Name() {
+		case "completion":
 			refuseAlone(c)
+		case "help":
+			refuseUnknownHelp(c)
 		}
 	}
 	return root
@@ -116,6 +130,46 @@ func refuseAlone(group *cobra.Command) {
 		}
 		return errors.New("it needs a command: " + strings.Join(names, ", "))
 	}
+}
+
+// refuseUnknownHelp makes help of a command that there is not an error.
+func refuseUnknownHelp(help *cobra.Command) {
+	show := help.Run
+	help.Run = nil
+	help.RunE = func(cmd *cobra.Command, args []string) error {
+		target, rest, err := cmd.Root().Find(args)
+		switch {
+		case err != nil:
+			return err
+		case len(rest) > 0:
+			return unknownCommand(target, rest[0])
+		}
+		show(cmd, args)
+		return nil
+	}
+}
+
+// misuse says in plain words what is wrong with a command line.
+func misuse(command *cobra.Command, err error) string {
+	text := err.Error()
+	if command.HasParent() && !command.HasSubCommands() && strings.HasPrefix(text, "unknown command ") {
+		return "it takes no arguments"
+	}
+	found := regexp.MustCompile(`(?s)^invalid argument (".*") for "(?:-\w, )?--([a-z-]+)" flag: `).FindStringSubmatch(text)
+	if found == nil || command.Flag(found[2]) == nil {
+		return text
+	}
+	want := map[string]string{"int": "a whole number", "duration": "a duration such as 90s or 15m", "bool": "true or false"}
+	kind, known := want[command.Flag(found[2]).Value.Type()]
+	if !known {
+		return text
+	}
+	return fmt.Sprintf("--%s %s: want %s", found[2], found[1], kind)
+}
+
+// choice completes a flag that has few values.
+func choice(values ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {

@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -34,7 +38,7 @@ such as FLEETD_DISCOVERY_MDNS=true), then from flags.`,
 		cfg.Logger = slog.New(logs.own)
 		n, err := node.New(ctx, cfg)
 		if err != nil {
-			return err
+			return explainStart(err)
 		}
 		if cfg.StoreKind == node.StoreMemory {
 			a.note("the store is in memory: nothing outlives this process")
@@ -43,8 +47,35 @@ such as FLEETD_DISCOVERY_MDNS=true), then from flags.`,
 		if closed := n.Close(); err == nil {
 			err = closed
 		}
-		return err
+		return a.explainServe(explainStart(err))
 	})
+}
+
+// explainStart adds to an error of starting what to do next.
+func explainStart(err error) error {
+	next := ""
+	switch text := fmt.Sprint(err); {
+	case errors.Is(err, node.ErrForeignStore) && strings.Contains(text, "store badger"),
+		errors.Is(err, node.ErrForeignStore) && strings.Contains(text, "store memory"):
+		next = "leave --store out: an instance keeps the kind of store that it was made with; " +
+			"fleetd init --store or fleetd join --store, with another --dir, makes one of the other kind"
+	// The network library has no sentinel for an address that cannot be had.
+	case errors.Is(err, syscall.EADDRINUSE), strings.Contains(text, "failed to listen"), strings.Contains(text, "can be listened on"):
+		next = "choose a free port on an address of this machine: fleetd run --listen /ip4/0.0.0.0/tcp/4001, or listen in config.yaml"
+	default:
+		return err
+	}
+	return &failure{text: plain(err), code: exitError, next: next}
+}
+
+// explainServe notes that a daemon which fails later has printed its result.
+func (a *app) explainServe(err error) error {
+	if err == nil || !a.announced {
+		return err
+	}
+	f := *a.explain(err)
+	f.told = true
+	return &f
 }
 
 // serve runs a node and its local API until ctx ends or one of them fails.
@@ -87,6 +118,7 @@ func (a *app) announce(n *node.Node, socket string) error {
 		return nil //nolint:nilerr // it stops already
 	}
 	l := listening{wire.SchemaVersion, n.ID().String(), n.Dir(), socket, append([]string{}, addresses...)}
+	a.announced = true
 	return a.print(l, func(w io.Writer) {
 		say(w, "running %s", l.ID)
 		say(w, "data directory %s", l.Dir)

@@ -30,7 +30,7 @@ func addRunFlags(cmd *cobra.Command) *runFlags {
 	flags := &runFlags{}
 	set := cmd.Flags()
 	set.StringSlice("listen", nil, "addresses to accept connections on, such as /ip4/0.0.0.0/tcp/4001")
-	set.String("store", "", "badger, or memory, which forgets everything when this process ends")
+	set.String("store", "", "badger or memory: only the kind that the instance was made with (init --store, join --store)")
 	set.Duration("heartbeat", 0, "how often to compare with other members (default 10s)")
 	set.Bool("mdns", false, "find members on the local network")
 	set.Bool("gossip", true, "spread each write at once")
@@ -38,6 +38,10 @@ func addRunFlags(cmd *cobra.Command) *runFlags {
 	set.Bool("no-gossip", false, "the same as --gossip=false: only compare, by the heartbeat")
 	set.StringVar(&flags.logLevel, "log-level", "info", "debug, info, warn or error (FLEETD_LOG_LEVEL)")
 	set.StringVar(&flags.logFormat, "log-format", "text", "text or json (FLEETD_LOG_FORMAT)")
+	// These fail for flags that are not there alone.
+	_ = cmd.RegisterFlagCompletionFunc("log-level", choice("debug", "info", "warn", "error"))
+	_ = cmd.RegisterFlagCompletionFunc("log-format", choice("text", "json"))
+	_ = cmd.RegisterFlagCompletionFunc("store", choice("badger", "memory"))
 	cmd.MarkFlagsMutuallyExclusive("mdns", "no-mdns")
 	cmd.MarkFlagsMutuallyExclusive("gossip", "no-gossip")
 	return flags

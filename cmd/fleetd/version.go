@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
@@ -15,14 +16,16 @@ func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "which build this is", Args: cobra.NoArgs}
 	return a.verb(cmd, func(context.Context, []string) error {
 		b := build()
-		return a.print(b, func(w io.Writer) {
-			revision := ""
-			if b.Revision != "" {
-				revision = " (" + b.Revision + ")"
-			}
-			say(w, "fleetd %s%s, %s, %s", b.Version, revision, b.Go, b.Platform)
-		})
+		return a.print(b, func(w io.Writer) { say(w, "%s", buildText(b)) })
 	})
+}
+
+func buildText(b wire.Build) string {
+	revision := ""
+	if b.Revision != "" {
+		revision = " (" + b.Revision + ")"
+	}
+	return fmt.Sprintf("fleetd %s%s, %s, %s", b.Version, revision, b.Go, b.Platform)
 }
 
 // build tells what the Go tool stamped into the program.

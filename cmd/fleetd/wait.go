@@ -19,6 +19,9 @@ import (
 const (
 	readyEvery    = 50 * time.Millisecond
 	convergeEvery = 200 * time.Millisecond
+	// lookTimeout bounds one question that is asked without a timeout. It is above
+	// what the daemon lets members take.
+	lookTimeout = 10 * time.Second
 )
 
 func (a *app) waitCommand() *cobra.Command {
@@ -26,13 +29,23 @@ func (a *app) waitCommand() *cobra.Command {
 }
 
 func addTimeout(cmd *cobra.Command) *time.Duration {
-	return cmd.Flags().Duration("timeout", 30*time.Second, "how long to wait")
+	return cmd.Flags().Duration("timeout", 30*time.Second, "how long to wait; 0 looks once")
+}
+
+func checkTimeout(timeout time.Duration) error {
+	if timeout < 0 {
+		return usage(fmt.Sprintf("--timeout %s: want 0, which looks once, or more", timeout), "")
+	}
+	return nil
 }
 
 func (a *app) waitReady() *cobra.Command {
 	cmd := &cobra.Command{Use: "ready", Short: "until the daemon serves its fleet", Args: cobra.NoArgs}
 	timeout := addTimeout(cmd)
 	return a.verb(cmd, func(ctx context.Context, _ []string) error {
+		if err := checkTimeout(*timeout); err != nil {
+			return err
+		}
 		var health wire.Health
 		done, err := poll(ctx, *timeout, readyEvery, func(ctx context.Context) (bool, error) {
 			// A daemon chooses its socket when it starts: look each time anew.
@@ -78,10 +91,14 @@ func (a *app) waitConverged() *cobra.Command {
 		Use: "converged", Short: "until every member that answers holds the same as this node", Args: cobra.NoArgs,
 		Long: `Asks every other member for the digest of what it holds, again and again, until
 at least one answers and all that answer hold the same as this node. A fleet of
-one is converged at once. Exits 6 when the time is over.`,
+one is converged at once. Members that do not answer are named, and do not count.
+Exits 6 when the time is over.`,
 	}
 	timeout := addTimeout(cmd)
 	return a.verb(cmd, func(ctx context.Context, _ []string) error {
+		if err := checkTimeout(*timeout); err != nil {
+			return err
+		}
 		c, err := a.connect()
 		if err != nil {
 			return err
@@ -100,10 +117,35 @@ one is converged at once. Exits 6 when the time is over.`,
 		case err != nil:
 			return err
 		case !done:
-			return failed(exitNotConverged, "fleetd status says who is behind", "not converged after %s: %s", *timeout, outcome(probe))
+			a.nameSilent(ctx, c, &probe)
+			return &failure{
+				text: fmt.Sprintf("not converged after %s: %s", *timeout, outcome(probe)), code: exitNotConverged,
+				next: "fleetd status says who is behind", result: probe,
+			}
 		}
 		return a.print(probe, func(w io.Writer) { say(w, "converged: %s", outcome(probe)) })
 	})
+}
+
+// nameSilent fills a probe whose answer did not come in time with the members
+// that there are. None of them answered.
+func (a *app) nameSilent(ctx context.Context, c *client.Client, probe *wire.Probe) {
+	if probe.SchemaVersion != 0 {
+		return
+	}
+	probe.SchemaVersion, probe.Members = wire.SchemaVersion, []wire.Answer{}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	status, err := c.Status(ctx)
+	if err != nil {
+		return // the daemon is busy or gone: the outcome says that nobody answered
+	}
+	probe.Root = status.Root
+	for _, m := range status.Members {
+		if m.State != wire.StateSelf {
+			probe.Members = append(probe.Members, wire.Answer{ID: m.ID, Name: m.Name, Why: stateText(m)})
+		}
+	}
 }
 
 // outcome says who answered what.
@@ -113,7 +155,7 @@ func outcome(probe wire.Probe) string {
 	case probe.Converged:
 		return "this node is the whole fleet"
 	default:
-		return "nobody was asked yet"
+		return "no answer in time"
 	}
 	var equal, different, silent []string
 	for _, m := range probe.Members {
@@ -139,8 +181,14 @@ func outcome(probe wire.Probe) string {
 }
 
 // poll asks until ready says yes, the time is over, or something fails. What
-// fails because the time is over counts as not ready.
+// fails because the time is over counts as not ready. Without any time it asks
+// once.
 func poll(ctx context.Context, timeout, every time.Duration, ready func(context.Context) (bool, error)) (bool, error) {
+	if timeout == 0 {
+		limited, cancel := context.WithTimeout(ctx, lookTimeout)
+		defer cancel()
+		return ready(limited)
+	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	ticker := time.NewTicker(every)
