@@ -26,7 +26,8 @@ type MemoryItem struct {
 // RecallQuery selects memory items.
 type RecallQuery struct {
 	// Query matches items that hold every word of it in content, kind or
-	// source; the empty query matches all.
+	// source; the empty query matches all. Words match as in
+	// SkillLibrary.Search.
 	Query string
 	// Scope narrows to exactly one scope; the zero Scope means every scope.
 	Scope Scope

@@ -11,7 +11,10 @@ import (
 
 // query is a search text made ready: each of its terms must begin at the start
 // of a word, or anywhere when it is CJK, which is written without spaces.
-// There are no operators: whatever stands in a term is looked for literally.
+// There are no operators. Punctuation around a term does not count, so that a
+// word copied out of a sentence, or quoted, is found; within a term it is
+// looked for literally: "1.2.3" finds "release 1.2.3" and not "v1.2.3", where
+// the digit does not start a word.
 type query []term
 
 type term struct {
@@ -19,10 +22,13 @@ type term struct {
 	anywhere bool
 }
 
-// parseQuery splits at white space, and where CJK meets other text.
+// parseQuery splits at white space, and where CJK meets other text. A query of
+// punctuation alone is literal; otherwise what is only punctuation is dropped.
 func parseQuery(text string) query {
-	var q query
-	for _, token := range strings.Fields(fold(text)) {
+	tokens := strings.Fields(fold(text))
+	var q, literal query
+	for _, token := range tokens {
+		literal = append(literal, term{text: token})
 		for token != "" {
 			first, _ := utf8.DecodeRuneInString(token)
 			cjk := isCJK(first)
@@ -30,11 +36,29 @@ func parseQuery(text string) query {
 			if end < 0 {
 				end = len(token)
 			}
-			q = append(q, term{text: token[:end], anywhere: cjk})
+			if bare := strings.TrimFunc(token[:end], isPunctuation); bare != "" {
+				q = append(q, term{text: bare, anywhere: cjk})
+			}
 			token = token[end:]
 		}
 	}
+	if len(q) == 0 {
+		return literal
+	}
 	return q
+}
+
+// isPunctuation reports whether r says nothing at the edge of a word: it ends
+// sentences, quotes or marks up. Symbols that names end or begin with, as in
+// C#, C++, 50% and @home, are not meant.
+func isPunctuation(r rune) bool {
+	switch r {
+	case '#', '%', '&', '@':
+		return false
+	case '`', '<', '>', '|', '~', '^', '=':
+		return true
+	}
+	return unicode.IsPunct(r)
 }
 
 // matches reports whether the fields together hold every term. A term never

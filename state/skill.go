@@ -63,7 +63,9 @@ type SkillStore interface {
 	List(ctx context.Context, scope Scope) ([]Skill, error)
 	// Search returns the live skills of all scopes that match every word of
 	// query in slug, name, body or tags, by slug and then ID, at most limit
-	// (<= 0: all). The empty query matches all.
+	// (<= 0: all). The empty query matches all. A word matches where a word
+	// begins with it, in any case, and CJK anywhere. Punctuation around it does
+	// not count, unless the query is nothing else.
 	Search(ctx context.Context, query string, limit int) ([]Skill, error)
 	// Delete leaves a tombstone for the skill of this exact ID, else of this
 	// slug. Errors: ErrNotFound, ErrAmbiguous when the slug is live in several

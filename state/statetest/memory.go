@@ -111,6 +111,7 @@ func recallCases() []testCase {
 		{"a word of the content", find(state.RecallQuery{Query: "TEA"}, "b", "a")},
 		{"a word of the kind", find(state.RecallQuery{Query: "pref"}, "b")},
 		{"a word of the source", find(state.RecallQuery{Query: "diary"}, "a")},
+		{"a word with punctuation", find(state.RecallQuery{Query: `"tea", noon?`}, "b")},
 		{"every word", find(state.RecallQuery{Query: "tea four"}, "a")},
 		{"CJK anywhere", find(state.RecallQuery{Query: "茶"}, "c")},
 		{"not the inside of a word", find(state.RecallQuery{Query: "offee"})},
