@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/libp2p/go-libp2p"
@@ -28,6 +29,9 @@ func SetNetworkLogs(h slog.Handler) { gologshim.SetDefaultHandler(h) }
 // service or address discovery: members are reached at the addresses that they
 // state.
 func newHost(p HostParams) (host.Host, error) {
+	if err := checkListen(p.Listen); err != nil {
+		return nil, err
+	}
 	limits, err := newResourceManager()
 	if err != nil {
 		return nil, err
@@ -44,7 +48,7 @@ func newHost(p HostParams) (host.Host, error) {
 		libp2p.Transport(quic.NewTransport),
 		libp2p.Security(libp2ptls.ID, libp2ptls.New),
 		libp2p.Security(noise.ID, noise.New),
-		libp2p.Muxer(yamux.ID, yamux.DefaultTransport),
+		libp2p.Muxer(yamux.ID, newMuxer()),
 		libp2p.ResourceManager(limits),
 		libp2p.ConnectionManager(manager),
 		libp2p.DisableRelay(),
@@ -65,17 +69,27 @@ func newHost(p HostParams) (host.Host, error) {
 	}
 	h, err := libp2p.New(options...)
 	if err != nil {
-		return nil, fmt.Errorf("node: start the network: %w", err)
+		return nil, fmt.Errorf("node: start the network: %w", oneLine(err))
 	}
-	// The library is content when one of several addresses works.
 	if got := h.Network().ListenAddresses(); len(got) < len(p.Listen) {
 		_ = h.Close()
-		return nil, fmt.Errorf("%w: listen: of %v only %v can be listened on: is another program using the port", ErrConfig, p.Listen, got)
+		return nil, listenError(strings.Join(p.Listen, ", "), fmt.Errorf("only %v can be used", got))
 	}
 	return h, nil
 }
 
+// newMuxer is the library's, but for a TCP connection to a machine that is
+// gone: it ends sooner. For QUIC the library offers no such option.
+func newMuxer() *yamux.Transport {
+	config := *yamux.DefaultTransport.Config()
+	config.KeepAliveInterval = keepAliveEvery
+	return (*yamux.Transport)(&config)
+}
+
 const (
+	// keepAliveEvery is the pause between questions whether the other end of a
+	// TCP connection is there; an answer may take another 10 s.
+	keepAliveEvery = 10 * time.Second
 	// connectionsLow and connectionsHigh are where the least used connections
 	// are closed: well above what the dialler keeps.
 	connectionsLow  = 768

@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -138,12 +139,42 @@ func TestAPortThatIsTakenIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		if err := n.Run(ctx); !errors.Is(err, node.ErrConfig) {
+		if err := n.Run(ctx); !isListenError(err, taken) {
 			t.Errorf("listening on %s, which is taken: %v", taken, err)
 		}
 		cancel()
 		if err := n.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// isListenError reports whether the error names the address in one line and
+// says what to do.
+func isListenError(err error, addr string) bool {
+	return errors.Is(err, node.ErrListen) && strings.Contains(err.Error(), " "+addr+": ") &&
+		strings.Contains(err.Error(), "--listen") && !strings.Contains(err.Error(), "\n")
+}
+
+func TestAnAddressThatCannotBeIsAnError(t *testing.T) {
+	f := newFixture(t, nil)
+	a := f.found("a")
+	addrs, err := a.Addrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, listen := range map[string][]string{
+		"the only one is taken":         addrs[:1],
+		"all are taken":                 addrs,
+		"an address of another machine": {"/ip4/192.0.2.1/tcp/0"},
+		"one of them over QUIC":         {"/ip4/127.0.0.1/udp/0/quic-v1", "/ip4/192.0.2.1/udp/0/quic-v1"},
+	} {
+		h, err := node.NewHost(node.HostParams{Key: newIdentity(t).PrivKey(), Listen: listen})
+		if err == nil {
+			_ = h.Close()
+		}
+		if !isListenError(err, listen[len(listen)-1]) && !isListenError(err, listen[0]) {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
