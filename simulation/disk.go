@@ -21,6 +21,8 @@ type disk struct {
 	// effect, how many fail although they happened, and how many snapshots
 	// fail.
 	refuse, doubt, unreadable int
+	// flaky is the probability that an update fails without effect.
+	flaky float64
 	// tripped is called after an update that failed; it may end the process.
 	tripped func()
 }
@@ -32,8 +34,8 @@ func newDisk(d dice, cover *Coverage) *disk {
 // Update implements store.Engine.
 func (d *disk) Update(fn func(tx store.Txn) error) error {
 	switch {
-	case d.refuse > 0:
-		d.refuse--
+	case d.refuse > 0 || d.dice.chance(d.flaky):
+		d.refuse = max(d.refuse-1, 0)
 		d.cover.fault(FaultDiskRefused)
 		if d.dice.chance(0.5) {
 			return d.trip(fmt.Errorf("%w: before the update", errDisk))
@@ -73,7 +75,7 @@ func (d *disk) View(fn func(tx store.Txn) error) error {
 }
 
 // repair ends every fault.
-func (d *disk) repair() { d.refuse, d.doubt, d.unreadable, d.tripped = 0, 0, 0, nil }
+func (d *disk) repair() { d.refuse, d.doubt, d.unreadable, d.flaky, d.tripped = 0, 0, 0, 0, nil }
 
 // restart returns the disk as the next process finds it. The process before
 // cannot write to it any more.

@@ -159,6 +159,9 @@ func (p *planner) diskFaults() {
 		}
 	}
 	if p.chance(0.2) {
+		p.add(p.at(), Step{Act: ActFlaky, Replica: p.replica(), Count: p.between(10, 50), For: p.duration(time.Second, 20*time.Second)})
+	}
+	if p.chance(0.2) {
 		p.rollback()
 	}
 	for range p.IntN(3) {
@@ -176,7 +179,19 @@ func (p *planner) rollback() {
 	p.add(at, Step{Act: ActRollback, Replica: r, For: down})
 	for range p.IntN(6) {
 		p.add(at+down+p.duration(0, 30*time.Second), Step{Act: pick(p.dice, ActWrite, ActForeign), Replica: r, Count: p.IntN(p.keys)})
+		p.add(at+down+p.duration(0, 35*time.Second), Step{Act: ActAudit})
 	}
+}
+
+// join draws a replica that comes late to a fleet that goes on writing.
+func (p *planner) join() {
+	late, at := 1+p.IntN(p.plan.Replicas-1), p.at()
+	p.plan.Absent = append(p.plan.Absent, late)
+	p.add(at, Step{Act: ActJoin, Replica: late})
+	for range p.IntN(10) {
+		p.add(at+p.duration(0, 4*time.Second), Step{Act: pick(p.dice, ActWrite, ActDelete), Replica: p.replica(), Count: p.IntN(p.keys)})
+	}
+	p.add(at+p.duration(2*time.Second, 8*time.Second), Step{Act: ActAudit})
 }
 
 func (p *planner) clockFaults() {
@@ -215,9 +230,7 @@ func (p *planner) members() {
 		p.add(p.length-p.at()/4, Step{Act: ActGrant, Replica: late})
 	}
 	if p.chance(0.3) {
-		late := 1 + p.IntN(p.plan.Replicas-1)
-		p.plan.Absent = append(p.plan.Absent, late)
-		p.add(p.at(), Step{Act: ActJoin, Replica: late})
+		p.join()
 	}
 }
 

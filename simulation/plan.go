@@ -144,6 +144,7 @@ const (
 	ActSkew       Act = "skew"       // Replica's clock is wrong by For from now on
 	ActSlow       Act = "slow disk"  // the committer of Replica takes up to For longer
 	ActRefuse     Act = "refuse"     // the next Count updates of Replica fail
+	ActFlaky      Act = "flaky disk" // each update of Replica fails with Count percent, For
 	ActDoubt      Act = "doubt"      // the next Count updates of Replica happen and fail
 	ActAudit      Act = "audit"      // everybody's cursors are checked
 	ActUnreadable Act = "unreadable" // the next Count snapshots of Replica fail

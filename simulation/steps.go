@@ -27,7 +27,7 @@ func (c *Cluster) Do(s Step) {
 		if err := c.state(r); err != nil && !tolerable(err) {
 			c.fail("%v", err)
 		}
-	case ActSlow, ActRefuse, ActDoubt, ActUnreadable:
+	case ActSlow, ActRefuse, ActDoubt, ActFlaky, ActUnreadable:
 		c.spoil(r, s)
 	default:
 		if !c.doToProcess(r, s) {
@@ -177,6 +177,9 @@ func (c *Cluster) spoil(r *Replica, s Step) {
 		r.disk.refuse += s.Count
 	case ActDoubt:
 		r.disk.doubt += s.Count
+	case ActFlaky:
+		r.disk.flaky = float64(s.Count) / 100
+		c.clock.After(s.For, func() { r.disk.flaky = 0 })
 	default:
 		r.disk.unreadable += s.Count
 	}
