@@ -69,6 +69,7 @@ func (a *app) explainDir(err error) *failure {
 	case node.IsInitialised(dir):
 		f.next = "fleetd run starts what is there; another --dir holds another instance"
 	case has("config.yaml") || has("store"):
+		f.kind = kindKeyGone
 		f.text = "the key of the instance is gone: there is no identity.key in " + dir
 		f.next = "put identity.key back from a copy, or begin or join again with another --dir"
 	case len(entries) > 0:
@@ -144,6 +145,9 @@ func (a *app) notRunning() *failure {
 		return a.explain(err)
 	}
 	if !node.IsInitialised(dir) {
+		if f := a.explainDir(node.ErrNotInitialised); f.kind == kindKeyGone {
+			return &failure{text: "daemon not running: " + f.text, code: exitNotRunning, next: f.next}
+		}
 		return &failure{
 			text: "daemon not running, and no instance in " + dir, code: exitNotRunning,
 			next: "fleetd init --name N begins a fleet, fleetd join TICKET --name N enters one; then fleetd run",

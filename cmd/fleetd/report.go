@@ -33,8 +33,11 @@ func failed(code int, next, format string, args ...any) error {
 	return &failure{text: plain(fmt.Errorf(format, args...)), code: code, next: next}
 }
 
-// kindInterrupted is the code of what ended by a signal.
-const kindInterrupted = "interrupted"
+// Codes of failures that have one of their own.
+const (
+	kindInterrupted = "interrupted" // ended by a signal
+	kindKeyGone     = "key_gone"    // a data directory without its identity.key
+)
 
 // exitKinds names the exit codes for programs that read JSON.
 func exitKinds() map[int]string {

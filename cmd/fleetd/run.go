@@ -60,8 +60,9 @@ func explainStart(err error) error {
 		next = "leave --store out: an instance keeps the kind of store that it was made with; " +
 			"fleetd init --store or fleetd join --store, with another --dir, makes one of the other kind"
 	// The network library has no sentinel for an address that cannot be had.
-	case errors.Is(err, syscall.EADDRINUSE), strings.Contains(text, "failed to listen"), strings.Contains(text, "can be listened on"):
-		next = "choose a free port on an address of this machine: fleetd run --listen /ip4/0.0.0.0/tcp/4001, or listen in config.yaml"
+	case errors.Is(err, syscall.EADDRINUSE), strings.Contains(text, "cannot listen"), strings.Contains(text, "failed to listen"),
+		strings.Contains(text, "can be listened on"):
+		next = "name a free port on an address of this machine: fleetd run --listen /ip4/0.0.0.0/tcp/4001, or listen in config.yaml"
 	default:
 		return err
 	}
