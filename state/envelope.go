@@ -7,9 +7,8 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 )
 
-// MustNotExist, passed as the SyncVersion of a write, makes it create only: it
-// fails with ErrConflict when the record is live. One that is deleted is
-// revived.
+// MustNotExist as the SyncVersion of a write makes it create only: it fails
+// with ErrConflict when the record is live. One that is deleted is revived.
 const MustNotExist int64 = -1
 
 // Envelope is the replication metadata that every record carries. Readers get

@@ -56,8 +56,13 @@ func (w MemoryWrite) Fault() string {
 		return fmt.Sprintf("the id %q is a path", w.ID)
 	}
 	for _, f := range [...]struct{ what, text string }{
-		{"text", w.Content}, {"kind", w.Kind}, {"source", w.Source}, {"id", w.ID},
-		{"instance", w.Scope.Instance}, {"project", w.Scope.Project}, {"workspace", w.Scope.Workspace},
+		{"text", w.Content},
+		{"kind", w.Kind},
+		{"source", w.Source},
+		{"id", w.ID},
+		{"instance", w.Scope.Instance},
+		{"project", w.Scope.Project},
+		{"workspace", w.Scope.Workspace},
 	} {
 		if i := strings.IndexFunc(f.text, isStray); i >= 0 {
 			return fmt.Sprintf("the %s has a control character, %U, at byte %d", f.what, []rune(f.text[i:])[0], i)

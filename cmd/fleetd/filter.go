@@ -33,6 +33,18 @@ func (s *scopeFlags) asked() *wire.Scope {
 	return nil
 }
 
+// explainFind is explain for a record that was looked for in a scope.
+func (a *app) explainFind(err error, group string, scope *scopeFlags) error {
+	explained := *a.explain(err)
+	if isProblem(err, wire.CodeNotFound) {
+		explained.next = "fleetd " + group + " list shows what there is"
+		if scope.asked() != nil {
+			explained.next += "; a scope is exact, and without one all are searched"
+		}
+	}
+	return &explained
+}
+
 // limitFlag is the value of --limit: a number from 1, zero when it is not given.
 type limitFlag int
 

@@ -74,7 +74,7 @@ func (a *app) memoryGet() *cobra.Command {
 		defer c.Close()
 		item, err := c.Memory(ctx, args[0], scope.asked())
 		if err != nil {
-			return err
+			return a.explainFind(err, "memory", scope)
 		}
 		return a.print(item, func(w io.Writer) { writeText(w, item.Content) })
 	})
@@ -89,19 +89,35 @@ func (a *app) memoryRemove() *cobra.Command {
 			return err
 		}
 		defer c.Close()
-		if err := c.DeleteMemory(ctx, args[0], scope.asked()); err != nil {
-			return err
+		item, err := c.Memory(ctx, args[0], scope.asked())
+		if err == nil {
+			err = c.DeleteMemory(ctx, args[0], scope.asked())
 		}
-		return a.print(removed{SchemaVersion: wire.SchemaVersion, Deleted: args[0]}, func(w io.Writer) {
-			say(w, "memory %s deleted", args[0])
+		if err != nil {
+			return a.explainFind(err, "memory", scope)
+		}
+		gone := deleted{Kind: "memory", ID: item.ID, ItemKind: item.Kind, Scope: item.Scope}
+		return a.print(removed{SchemaVersion: wire.SchemaVersion, Deleted: gone}, func(w io.Writer) {
+			say(w, "memory %s deleted: kind %s, scope %s", oneLine(item.ID), excerpt(item.Kind), oneLine(scopeText(item.Scope)))
 		})
 	})
 }
 
 // removed is the result of the rm commands.
 type removed struct {
-	SchemaVersion int    `json:"schema_version"`
-	Deleted       string `json:"deleted"`
+	SchemaVersion int     `json:"schema_version"`
+	Deleted       deleted `json:"deleted"`
+}
+
+// deleted says which record went.
+type deleted struct {
+	// Kind is that of the record: "skill" or "memory".
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+	// Slug is that of a skill, ItemKind the kind of a memory item.
+	Slug     string     `json:"slug,omitempty"`
+	ItemKind string     `json:"item_kind,omitempty"`
+	Scope    wire.Scope `json:"scope"`
 }
 
 // writeText writes text byte for byte, and ends the line for people only: what

@@ -71,7 +71,7 @@ func (a *app) skillGet() *cobra.Command {
 		defer c.Close()
 		sk, err := c.Skill(ctx, args[0], scope.asked())
 		if err != nil {
-			return err
+			return a.explainFind(err, "skill", scope)
 		}
 		return a.print(sk, func(w io.Writer) { writeText(w, *sk.Body) })
 	})
@@ -86,11 +86,16 @@ func (a *app) skillRemove() *cobra.Command {
 			return err
 		}
 		defer c.Close()
-		if err := c.DeleteSkill(ctx, args[0], scope.asked()); err != nil {
-			return err
+		sk, err := c.Skill(ctx, args[0], scope.asked())
+		if err == nil {
+			err = c.DeleteSkill(ctx, args[0], scope.asked())
 		}
-		return a.print(removed{SchemaVersion: wire.SchemaVersion, Deleted: args[0]}, func(w io.Writer) {
-			say(w, "skill %s deleted", args[0])
+		if err != nil {
+			return a.explainFind(err, "skill", scope)
+		}
+		gone := deleted{Kind: "skill", ID: sk.ID, Slug: sk.Slug, Scope: sk.Scope}
+		return a.print(removed{SchemaVersion: wire.SchemaVersion, Deleted: gone}, func(w io.Writer) {
+			say(w, "skill %s deleted: scope %s", oneLine(sk.Slug), oneLine(scopeText(sk.Scope)))
 		})
 	})
 }
