@@ -105,8 +105,12 @@ func TestInitLeavesNothing(t *testing.T) {
 			name: "a", want: node.ErrAlreadyInitialised,
 			prepare: func(t *testing.T, dir string) { t.Helper(); initAt(t, dir) },
 		},
-		"a directory with something else": {
+		"a directory with an instance without its key": {
 			name: "a", want: node.ErrAlreadyInitialised,
+			prepare: func(t *testing.T, dir string) { t.Helper(); initAt(t, dir); remove(t, dir, "identity.key") },
+		},
+		"a directory with something else": {
+			name: "a", want: node.ErrNotEmpty,
 			prepare: func(t *testing.T, dir string) {
 				t.Helper()
 				if err := os.MkdirAll(filepath.Join(dir, "photos"), 0o700); err != nil {
@@ -197,17 +201,19 @@ func TestStoreAndKeyBelongTogether(t *testing.T) {
 		tweak  func(*node.Config)
 		want   error
 	}{
-		"no directory":      {func(t *testing.T, dir string) { t.Helper(); remove(t, dir) }, nil, node.ErrNotInitialised},
-		"no key":            {func(t *testing.T, dir string) { t.Helper(); remove(t, dir, "identity.key") }, nil, node.ErrNotInitialised},
-		"another key":       {func(t *testing.T, dir string) { t.Helper(); swap(t, dir, "identity.key") }, nil, node.ErrForeignStore},
-		"another store":     {func(t *testing.T, dir string) { t.Helper(); swap(t, dir, "store") }, nil, node.ErrForeignStore},
-		"another root key":  {func(t *testing.T, dir string) { t.Helper(); swap(t, dir, "root.key") }, nil, node.ErrKeyFile},
-		"no store":          {func(t *testing.T, dir string) { t.Helper(); remove(t, dir, "store") }, nil, node.ErrForeignStore},
-		"no root key":       {func(t *testing.T, dir string) { t.Helper(); remove(t, dir, "root.key") }, nil, nil},
-		"an open key":       {func(t *testing.T, dir string) { t.Helper(); chmod(t, filepath.Join(dir, "identity.key")) }, nil, node.ErrKeyFile},
-		"an open root key":  {func(t *testing.T, dir string) { t.Helper(); chmod(t, filepath.Join(dir, "root.key")) }, nil, node.ErrKeyFile},
-		"a key of rubbish":  {func(t *testing.T, dir string) { t.Helper(); scribble(t, filepath.Join(dir, "identity.key")) }, nil, node.ErrKeyFile},
-		"memory for badger": {nil, func(c *node.Config) { c.StoreKind = node.StoreMemory }, node.ErrForeignStore},
+		"no directory":        {func(t *testing.T, dir string) { t.Helper(); remove(t, dir) }, nil, node.ErrNotInitialised},
+		"no key":              {func(t *testing.T, dir string) { t.Helper(); remove(t, dir, "identity.key") }, nil, node.ErrKeyFile},
+		"an open directory":   {func(t *testing.T, dir string) { t.Helper(); chmod(t, dir, 0o750) }, nil, node.ErrOpenDir},
+		"a directory to pass": {func(t *testing.T, dir string) { t.Helper(); chmod(t, dir, 0o701) }, nil, node.ErrOpenDir},
+		"another key":         {func(t *testing.T, dir string) { t.Helper(); swap(t, dir, "identity.key") }, nil, node.ErrForeignStore},
+		"another store":       {func(t *testing.T, dir string) { t.Helper(); swap(t, dir, "store") }, nil, node.ErrForeignStore},
+		"another root key":    {func(t *testing.T, dir string) { t.Helper(); swap(t, dir, "root.key") }, nil, node.ErrKeyFile},
+		"no store":            {func(t *testing.T, dir string) { t.Helper(); remove(t, dir, "store") }, nil, node.ErrForeignStore},
+		"no root key":         {func(t *testing.T, dir string) { t.Helper(); remove(t, dir, "root.key") }, nil, nil},
+		"an open key":         {func(t *testing.T, dir string) { t.Helper(); chmod(t, filepath.Join(dir, "identity.key"), 0o644) }, nil, node.ErrKeyFile},
+		"an open root key":    {func(t *testing.T, dir string) { t.Helper(); chmod(t, filepath.Join(dir, "root.key"), 0o644) }, nil, node.ErrKeyFile},
+		"a key of rubbish":    {func(t *testing.T, dir string) { t.Helper(); scribble(t, filepath.Join(dir, "identity.key")) }, nil, node.ErrKeyFile},
+		"memory for badger":   {nil, func(c *node.Config) { c.StoreKind = node.StoreMemory }, node.ErrForeignStore},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -227,6 +233,21 @@ func TestStoreAndKeyBelongTogether(t *testing.T) {
 	}
 }
 
+// What is wrong with a directory is said with what to do.
+func TestDirectoryErrorsSayWhatToDo(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "fleet")
+	initAt(t, dir)
+	chmod(t, dir, 0o755)
+	if err := open(t, dir, nil); err == nil || !strings.Contains(err.Error(), "chmod 700 "+dir) {
+		t.Errorf("an open directory: %v", err)
+	}
+	chmod(t, dir, 0o700)
+	remove(t, dir, "identity.key")
+	if err := open(t, dir, nil); err == nil || !strings.Contains(err.Error(), "identity.key is gone") {
+		t.Errorf("a lost key: %v", err)
+	}
+}
+
 func remove(t *testing.T, path ...string) {
 	t.Helper()
 	if err := os.RemoveAll(filepath.Join(path...)); err != nil {
@@ -234,12 +255,12 @@ func remove(t *testing.T, path ...string) {
 	}
 }
 
-func chmod(t *testing.T, path string) {
+func chmod(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("no modes")
 	}
-	if err := os.Chmod(path, 0o644); err != nil { //nolint:gosec // what is to be refused
+	if err := os.Chmod(path, mode); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -41,7 +41,7 @@ type Instance struct {
 
 // Init begins a fleet: it makes the root key, an instance, and root's grant
 // that makes it the first admin. Nothing is left when it fails. Errors:
-// ErrAlreadyInitialised, ErrInUse, ErrConfig, fleet.ErrName.
+// ErrAlreadyInitialised, ErrNotEmpty, ErrInUse, ErrConfig, fleet.ErrName.
 func Init(ctx context.Context, cfg InitConfig) (Instance, error) {
 	if err := fleet.ValidateName(cfg.Name); err != nil {
 		return Instance{}, err

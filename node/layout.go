@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/fleetsync/fleetd/fleet"
 )
@@ -13,10 +14,15 @@ var (
 	// ErrNotInitialised is returned for a data directory without an instance.
 	ErrNotInitialised = errors.New("node: no instance in this data directory: run fleetd init or fleetd join first")
 	// ErrAlreadyInitialised is returned by Init and Join for a directory that
-	// holds something.
+	// holds something; ErrNotEmpty tells when that is no instance.
 	ErrAlreadyInitialised = errors.New("node: data directory is in use already")
 	// ErrInUse is returned while another process has the data directory.
 	ErrInUse = errors.New("node: data directory is in use by a running fleetd")
+	// ErrOpenDir is returned for a data directory that others can look into.
+	ErrOpenDir = errors.New("node: data directory is open to others")
+	// ErrNotEmpty is ErrAlreadyInitialised for a directory that holds something
+	// and no instance.
+	ErrNotEmpty = fmt.Errorf("%w: it is not empty, and holds no instance", ErrAlreadyInitialised)
 	// ErrKeyFile is returned for a key file that cannot be trusted or read.
 	ErrKeyFile = errors.New("node: key file")
 )
@@ -44,6 +50,47 @@ func (l layout) lockPath() string      { return filepath.Join(string(l), "lock")
 func IsInitialised(dir string) bool {
 	_, err := os.Stat(layout(dir).identityFile())
 	return err == nil
+}
+
+// checkInstance makes sure that a directory holds an instance and is closed to
+// others. Errors: ErrNotInitialised, which is ErrKeyFile too when only the key
+// is gone; ErrOpenDir.
+func (l layout) checkInstance() error {
+	switch {
+	case IsInitialised(string(l)):
+	case l.lostKey():
+		return lostKeyError{path: l.identityFile()}
+	default:
+		return fmt.Errorf("%w (%s)", ErrNotInitialised, string(l))
+	}
+	info, err := os.Stat(string(l))
+	if err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	// The modes of Windows mean nothing.
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return fmt.Errorf("%w: %s has mode %#o: run chmod 700 %s", ErrOpenDir, string(l), mode, string(l))
+	}
+	return nil
+}
+
+// lostKeyError is both ErrKeyFile and ErrNotInitialised.
+type lostKeyError struct{ path string }
+
+func (e lostKeyError) Error() string {
+	return fmt.Sprintf("%s %s is gone: without it nothing can be signed as this instance, and nothing replaces it: put it back from a backup, or join again in another --dir",
+		ErrKeyFile, e.path)
+}
+
+func (e lostKeyError) Is(target error) bool {
+	return target == ErrKeyFile || target == ErrNotInitialised
+}
+
+// lostKey reports whether a directory holds an instance but for its key.
+func (l layout) lostKey() bool {
+	_, noConfig := os.Stat(l.configFile())
+	_, noStore := os.Stat(l.storeDir())
+	return !IsInitialised(string(l)) && noConfig == nil && noStore == nil
 }
 
 // readKey reads a private key. A file that others can read is refused: the key

@@ -56,8 +56,8 @@ type Node struct {
 // New opens the instance in a data directory: it takes the directory's lock,
 // opens the store and makes sure that both belong together. It begins no
 // network; Run does. The caller closes the node. Errors: ErrConfig,
-// ErrNotInitialised, ErrInUse, ErrKeyFile, ErrForeignStore, ErrMemoryUsed,
-// store.ErrCorrupt, store.ErrFormat.
+// ErrNotInitialised, ErrOpenDir, ErrInUse, ErrKeyFile, ErrForeignStore,
+// ErrMemoryUsed, store.ErrCorrupt, store.ErrFormat.
 func New(ctx context.Context, cfg Config) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -67,8 +67,8 @@ func New(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, fmt.Errorf("node: %w", err)
 	}
 	cfg.Dir = dir
-	if !IsInitialised(dir) {
-		return nil, fmt.Errorf("%w (%s)", ErrNotInitialised, dir)
+	if err := layout(dir).checkInstance(); err != nil {
+		return nil, err
 	}
 	n := &Node{
 		cfg: cfg, log: cfg.logger(), commits: newCommitQueue(), scores: &scores{},

@@ -29,7 +29,7 @@ type staging struct {
 // stage begins a data directory for a target that is free: it makes the
 // instance's key. When an earlier attempt died, its key is used again, so that
 // an inviter that has accepted it already knows it. Errors:
-// ErrAlreadyInitialised, ErrInUse.
+// ErrAlreadyInitialised, ErrNotEmpty, ErrInUse.
 func stage(dir string, rand io.Reader) (*staging, error) {
 	target, err := filepath.Abs(dir)
 	if err != nil {
@@ -118,9 +118,12 @@ func checkFree(target string) error {
 	if IsInitialised(target) {
 		return fmt.Errorf("%w: %s holds an instance: run it, or choose another --dir", ErrAlreadyInitialised, target)
 	}
+	if layout(target).lostKey() {
+		return fmt.Errorf("%w: %s holds an instance whose identity.key is gone: put it back from a backup, or choose another --dir", ErrAlreadyInitialised, target)
+	}
 	for _, e := range entries {
 		if !isLock(e) {
-			return fmt.Errorf("%w: %s is not empty (%s): choose another --dir", ErrAlreadyInitialised, target, e.Name())
+			return fmt.Errorf("%w: %s has %s in it: choose another --dir", ErrNotEmpty, target, e.Name())
 		}
 	}
 	return nil
