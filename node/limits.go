@@ -23,6 +23,13 @@ const (
 	// ones gain little and keep the other workers idle.
 	verifyBatchMax = 256
 
+	// answerTimeout is how long the answer to a heartbeat may take before a peer
+	// is shown as not answering: one that is alive answers at once.
+	answerTimeout = 2 * time.Second
+	// freshFor is how long what a peer said proves that it is alive to those who
+	// ask for the status.
+	freshFor = 500 * time.Millisecond
+
 	// sendQueueMax bounds messages that wait for one peer. The protocol has few
 	// outstanding; a peer that asks much and reads nothing loses answers.
 	sendQueueMax = 64

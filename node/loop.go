@@ -25,8 +25,9 @@ type loop struct {
 	committer *committer
 	blame     func(fleetsync.Blame)
 
-	inputs chan input
-	probes []*probe // of the goroutine alone
+	inputs  chan input
+	probes  []*probe // of the goroutine alone
+	silence silence  // likewise
 }
 
 // do hands an input to the engine, in order, and waits only while too many are
@@ -115,6 +116,7 @@ func (l *loop) carryOut(ctx context.Context) {
 		l.blame(b)
 	}
 	l.noteProbes(out.Send)
+	l.silence.asked(out.Send, time.Now())
 	out.Flush(l.transport)
 }
 
@@ -127,6 +129,7 @@ func (l *loop) applied(ctx context.Context, b fleetsync.ApplyBatch, res store.Re
 func (l *loop) receive(ctx context.Context, from merge.InstanceID, m fleetsync.Message) error {
 	return l.do(ctx, func(e *fleetsync.Engine) {
 		e.Receive(from, m)
+		l.silence.heard(from)
 		if beat, ok := m.(*fleetsync.Heartbeat); ok && len(beat.Echo) > 0 {
 			l.answered(from, beat.Echo)
 		}
@@ -136,15 +139,17 @@ func (l *loop) receive(ctx context.Context, from merge.InstanceID, m fleetsync.M
 // probe waits for the answers to heartbeats that were sent after it began.
 type probe struct {
 	asked map[merge.InstanceID][][]byte // salts of those heartbeats
+	skip  map[merge.InstanceID]bool     // not waited for
 	heard map[merge.InstanceID]bool
 	wait  int           // how many were asked and have not answered
 	done  chan struct{} // closed when nobody is waited for
 }
 
-// probe compares heads with every peer now. heard holds who answered before
-// ctx ended, with its state.
-func (l *loop) probe(ctx context.Context) (states []fleetsync.PeerState, heard map[merge.InstanceID]bool, err error) {
-	p := &probe{asked: map[merge.InstanceID][][]byte{}, heard: map[merge.InstanceID]bool{}, done: make(chan struct{})}
+// probe compares heads with every peer now, and waits for all but those in
+// skip, which may be nil. heard holds who answered before ctx ended, with its
+// state.
+func (l *loop) probe(ctx context.Context, skip map[merge.InstanceID]bool) (states []fleetsync.PeerState, heard map[merge.InstanceID]bool, err error) {
+	p := &probe{asked: map[merge.InstanceID][][]byte{}, skip: skip, heard: map[merge.InstanceID]bool{}, done: make(chan struct{})}
 	err = l.ask(ctx, func(e *fleetsync.Engine) {
 		e.Tick(time.Now())
 		l.carryOut(ctx) // so that what is sent next is the probe's
@@ -179,7 +184,7 @@ func (l *loop) noteProbes(sends []fleetsync.Send) {
 			if !ok || len(beat.Echo) > 0 || p.heard[s.To] {
 				continue
 			}
-			if p.asked[s.To] == nil {
+			if p.asked[s.To] == nil && !p.skip[s.To] {
 				p.wait++
 			}
 			p.asked[s.To] = append(p.asked[s.To], beat.Heads.Salt)
@@ -193,6 +198,9 @@ func (l *loop) answered(from merge.InstanceID, salt []byte) {
 		mine := slices.ContainsFunc(p.asked[from], func(s []byte) bool { return bytes.Equal(s, salt) })
 		if mine && !p.heard[from] {
 			p.heard[from] = true
+			if p.skip[from] {
+				continue
+			}
 			p.wait--
 			p.settle()
 		}

@@ -30,7 +30,7 @@ const (
 	MemberBehind MemberState = "behind"
 	// MemberAhead: connected; it holds versions that this node lacks.
 	MemberAhead MemberState = "ahead"
-	// MemberOffline: not connected.
+	// MemberOffline: not connected, or connected and silent: Why tells.
 	MemberOffline MemberState = "offline"
 	// MemberIncompatible: connected, but nothing can be exchanged.
 	MemberIncompatible MemberState = "incompatible"
@@ -60,23 +60,24 @@ type Member struct {
 	Via string
 }
 
-// Members returns all members, this one included, by name. Errors: that of
-// ctx.
+// Members returns all members, this one included, by name. Connected ones that
+// have not been heard of just now are asked whether they are there, and waited
+// for up to two seconds. Errors: that of ctx.
 func (n *Node) Members(ctx context.Context) ([]Member, error) {
-	var peers []fleetsync.PeerState
 	net, err := n.network()
-	if err == nil {
-		err = net.loop.ask(ctx, func(e *fleetsync.Engine) { peers = e.Peers() })
-		if err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return n.members(nil, nil, nil), nil //nolint:nilerr // a node that does not run has members too
 	}
-	return n.members(net, peers), nil
+	peers, silent, err := net.loop.survey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return n.members(net, peers, silent), nil
 }
 
 // members joins what the authority, the engine, the links and the book know;
 // net is nil while the node does not run.
-func (n *Node) members(net *running, peers []fleetsync.PeerState) []Member {
+func (n *Node) members(net *running, peers []fleetsync.PeerState, silent map[merge.InstanceID]bool) []Member {
 	states := map[merge.InstanceID]fleetsync.PeerState{}
 	for _, p := range peers {
 		states[p.ID] = p
@@ -95,11 +96,11 @@ func (n *Node) members(net *running, peers []fleetsync.PeerState) []Member {
 		case m.ID == n.ID():
 			view.State = MemberSelf
 		case linked:
-			view.compare(state)
+			view.compare(state, silent[m.ID])
 		default:
 			view.absent(e, net)
 		}
-		if why := incompatible[peerOf(m.ID)]; why != "" && view.State != MemberInSync {
+		if why := incompatible[peerOf(m.ID)]; why != "" && view.State != MemberInSync && !silent[m.ID] {
 			view.State, view.Why = MemberIncompatible, why
 		}
 		if net != nil {
@@ -121,10 +122,13 @@ func (m *Member) locate(h host.Host) {
 	}
 }
 
-// compare fills in the state of a member that is connected.
-func (m *Member) compare(s fleetsync.PeerState) {
+// compare fills in the state of a member that is connected. What a silent one
+// held when it was last heard says nothing of now.
+func (m *Member) compare(s fleetsync.PeerState, silent bool) {
 	m.Behind, m.Lacks, m.Since = s.Behind, s.Lacks, s.Since
 	switch {
+	case silent:
+		m.State, m.Since, m.Why = MemberOffline, s.HeardAt, "connected, but it does not answer"
 	case !s.Greeted:
 		m.State, m.Why = MemberSyncing, "it has not answered yet"
 	case s.InSync:
@@ -211,18 +215,26 @@ func (n *Node) Probe(ctx context.Context) (Probe, error) {
 	if err != nil {
 		return Probe{}, err
 	}
-	states, heard, err := net.loop.probe(ctx)
+	states, heard, err := net.loop.probe(ctx, nil)
 	if err != nil {
 		return Probe{}, err
 	}
+	connected := map[merge.InstanceID]bool{}
+	for _, s := range states {
+		connected[s.ID] = true
+	}
 	out := Probe{Root: n.Root()}
-	for _, m := range n.members(net, states) {
+	for _, m := range n.members(net, states, nil) {
 		if m.State == MemberSelf {
 			continue
 		}
 		a := Answer{ID: m.ID, Name: m.Name, Answered: heard[m.ID]}
 		a.Equal = a.Answered && m.State == MemberInSync
-		if !a.Equal {
+		switch {
+		case a.Equal:
+		case connected[m.ID] && !a.Answered:
+			a.Why = "no answer from " + m.Name
+		default:
 			a.Why = m.describe()
 		}
 		out.Members = append(out.Members, a)

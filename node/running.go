@@ -46,8 +46,8 @@ func (t transport) Publish(topic string, data []byte) {
 // Run is the node's part in the fleet: it listens, dials, exchanges and
 // gossips until ctx ends or Close is called, and returns nil then. Every
 // goroutine that it began has ended when it returns. It runs once. Errors:
-// that of a network that cannot start, and store.ErrCorrupt: a disk that
-// cannot be trusted.
+// ErrListen, that of a network that cannot start, and store.ErrCorrupt: a disk
+// that cannot be trusted.
 func (n *Node) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -134,6 +134,7 @@ func (n *Node) assemble() (*running, error) {
 	}
 	r.loop = &loop{
 		engine: n.newEngine(), verify: r.verify, commits: n.commits, committer: r.committer, inputs: make(chan input, inputsMax),
+		silence: silence{},
 	}
 	r.committer.applied = r.loop.applied
 	r.links = newLinks(h, codec, r.loop, n.gater, n.log)

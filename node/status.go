@@ -14,13 +14,13 @@ import (
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
-// Status is what a node knows of itself and its fleet, without asking anybody.
+// Status is what a node knows of itself and its fleet.
 type Status struct {
 	ID    merge.InstanceID
 	Name  string
 	Fleet merge.FleetID
-	// InSync says that every other member is connected and was equal when last
-	// compared, and that nothing has changed here since. A fleet of one is in
+	// InSync says that every other member is connected, answers and was equal
+	// when last compared, and that nothing has changed here since. A fleet of one is in
 	// sync.
 	InSync bool
 	// Verdict says the same in a sentence, and when not, which member differs,
@@ -56,7 +56,8 @@ type Counters struct {
 	SendsDropped uint64
 }
 
-// Status returns the state of the node. Errors: that of ctx, store.ErrCorrupt.
+// Status returns the state of the node. It may take two seconds; see Members.
+// Errors: that of ctx, store.ErrCorrupt.
 func (n *Node) Status(ctx context.Context) (Status, error) {
 	members, err := n.Members(ctx)
 	if err != nil {
