@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -59,9 +58,7 @@ func explainStart(err error) error {
 		errors.Is(err, node.ErrForeignStore) && strings.Contains(text, "store memory"):
 		next = "leave --store out: an instance keeps the kind of store that it was made with; " +
 			"fleetd init --store or fleetd join --store, with another --dir, makes one of the other kind"
-	// The network library has no sentinel for an address that cannot be had.
-	case errors.Is(err, syscall.EADDRINUSE), strings.Contains(text, "cannot listen"), strings.Contains(text, "failed to listen"),
-		strings.Contains(text, "can be listened on"):
+	case errors.Is(err, node.ErrListen):
 		next = "name a free port on an address of this machine: fleetd run --listen /ip4/0.0.0.0/tcp/4001, or listen in config.yaml"
 	default:
 		return err
