@@ -195,8 +195,12 @@ func (l *loop) noteProbes(sends []fleetsync.Send) {
 // answered notes an answer to a heartbeat.
 func (l *loop) answered(from merge.InstanceID, salt []byte) {
 	for _, p := range l.probes {
-		mine := slices.ContainsFunc(p.asked[from], func(s []byte) bool { return bytes.Equal(s, salt) })
-		if mine && !p.heard[from] {
+		open := slices.DeleteFunc(p.asked[from], func(s []byte) bool { return bytes.Equal(s, salt) })
+		mine := len(open) < len(p.asked[from])
+		p.asked[from] = open
+		// One heartbeat speaks of some of the sections: only all answers tell
+		// whether everything is equal.
+		if mine && len(open) == 0 && !p.heard[from] {
 			p.heard[from] = true
 			if p.skip[from] {
 				continue

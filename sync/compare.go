@@ -26,6 +26,10 @@ func (e *Engine) takeHeads(p *peer, h *Heads) map[merge.Section]bool {
 			continue
 		}
 		mine := e.store.State(section)
+		if mine.Count == 0 && p.remote[section] == nil && len(p.remote) >= remoteMax {
+			differing[section] = true
+			continue
+		}
 		r := p.section(section)
 		r.known, r.head, r.count = true, s.Head, s.Count
 		if s.Count == uint64(mine.Count) && bytes.Equal(s.Root, saltedRoot(h.Salt, mine)) {

@@ -347,3 +347,27 @@ func TestAFleetAtRestKnowsSoonThatItIsInSync(t *testing.T) {
 	}
 	m.wantEqual(1)
 }
+
+// TestWhatAPeerClaimsIsBounded holds I5 for heads: a member that claims ever
+// new sections makes this node remember a bounded number of them.
+func TestWhatAPeerClaimsIsBounded(t *testing.T) {
+	m := newMesh(t, false)
+	a := m.add("a", openly{})
+	a.engine.Connected("liar")
+	claim := func(message, i int) fleetsync.SectionHead {
+		section := merge.Section{Family: "memory", Scope: merge.Scope{Project: fmt.Sprintf("%d-%d", message, i)}}
+		return fleetsync.SectionHead{Section: section.ID(), Head: 1, Count: 1, Root: make([]byte, 16)}
+	}
+	a.engine.Receive("liar", &fleetsync.Hello{Fleet: make([]byte, 32), Store: make([]byte, 16), Heads: fleetsync.Heads{Salt: salt}})
+	for message := range 80 {
+		heads := fleetsync.Heads{Salt: salt, After: "a"}
+		for i := range 1024 {
+			heads.Sections = append(heads.Sections, claim(message, i))
+		}
+		a.engine.Receive("liar", &fleetsync.Heartbeat{Heads: heads})
+		a.engine.Drain()
+	}
+	if got := len(a.engine.Peers()[0].Differing); got != 1<<16 {
+		t.Errorf("%d sections of a peer are remembered, want the bound", got)
+	}
+}

@@ -39,6 +39,13 @@ const (
 	// stepsMax bounds the pages of one pull between the wire and the store: one
 	// is verified while another is stored.
 	stepsMax = 3
+	// wantsMax bounds the sections of one peer that wait to be pulled; more come
+	// with the comparison after these.
+	wantsMax = 1024
+	// remoteMax bounds the sections of which one peer's state is remembered; it
+	// is far above what a fleet has, and what is beyond is neither pulled nor
+	// waited for.
+	remoteMax = 1 << 16
 	// gossipPendingMax bounds gossiped records on their way to the store; more
 	// are dropped and counted, and repaired by the feed.
 	gossipPendingMax = 16384

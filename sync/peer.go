@@ -86,6 +86,9 @@ func (p *peer) want(w wish) {
 			return
 		}
 	}
+	if len(p.wants) >= wantsMax {
+		return // the comparison that follows these pulls wants it again
+	}
 	if w.section.Family == FleetFamily {
 		p.wants = slices.Insert(p.wants, 0, w)
 		return
