@@ -20,7 +20,16 @@ import (
 	"github.com/fleetsync/fleetd/state"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain fails when a goroutine outlives the tests. Two of a QUIC transport
+// are let go: when a host is closed while a dial is on its way, the library's
+// pool of UDP sockets may hand one out after it closed them all
+// (quicreuse.reuse.gc beside TransportWithAssociationForDial, go-libp2p
+// v0.52.0), and nobody ends it. A host that was not closed has many others.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/quic-go/quic-go.(*Transport).listen"),
+		goleak.IgnoreAnyFunction("github.com/quic-go/quic-go.(*Transport).runSendQueue"))
+}
 
 // patience bounds what tests wait for; it is only ever used up by a failure.
 const patience = 60 * time.Second
