@@ -159,10 +159,13 @@ func (g *stage) apply(req *request) error {
 	for _, w := range req.locals {
 		g.setRow(append([]byte(prefixLocal), w.name...), w.value)
 	}
+	if req.unclean || req.result.Refused > 0 {
+		return nil // what was refused must be asked for again
+	}
 	if req.resume != nil {
 		g.moveResume(req.resume)
 	}
-	if req.cursor != nil && !req.unclean && req.result.Refused == 0 {
+	if req.cursor != nil {
 		g.moveCursor(req.cursor)
 	}
 	return nil

@@ -103,7 +103,7 @@ func (e *Engine) becameEqual(p *peer, r *remote, mine store.SectionState) {
 // cursor has not seen; or, when the feed has nothing more and neither side
 // moves, list everything once.
 func (e *Engine) consider(p *peer, section merge.Section, r *remote, mine store.SectionState) {
-	if r.count == 0 {
+	if r.count == 0 || e.now.Before(r.refusedUntil) {
 		return
 	}
 	at, ok := e.cursor(p, section)

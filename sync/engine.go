@@ -233,6 +233,13 @@ func (e *Engine) reconsidered(res store.Result, err error) {
 	}
 	e.reconsider = e.reconsider || res.Applied > 0
 	e.noteApplied(res.Applied)
+	if res.Applied+res.Covered > 0 { // there is room again
+		for _, p := range e.peers {
+			for _, r := range p.remote {
+				r.refusedUntil = time.Time{}
+			}
+		}
+	}
 }
 
 // Applied takes the result of an ApplyBatch.

@@ -72,6 +72,10 @@ const (
 	// quietAfter is how long after the last change heads are compared out of
 	// turn, so that a fleet at rest knows soon that it is in sync.
 	quietAfter = time.Second
+	// refusedRetry is after how many heartbeats a section is pulled again of which
+	// a part was refused room, unless room was made meanwhile: each try lists the
+	// section from there on.
+	refusedRetry = 3
 	// busyRetry is what BUSY asks for, before jitter.
 	busyRetry = 500 * time.Millisecond
 )

@@ -45,6 +45,9 @@ type remote struct {
 	idle      standoff  // differing although the feed is at its end
 	idleSince time.Time // when that was first seen
 	listed    standoff  // the standoff at the last clean listing
+
+	refused      bool      // the last pull was refused room for some of it
+	refusedUntil time.Time // not before is it pulled again
 }
 
 // standoff is a pair of states that stays unequal while nothing moves.

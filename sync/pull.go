@@ -45,6 +45,7 @@ type pull struct {
 	ended    bool         // the last page came
 	steps    []*step
 	applied  int
+	unclean  bool // something was refused room: no cursor moves any more
 	dead     bool
 }
 
@@ -117,6 +118,7 @@ func (e *Engine) begin(p *peer, w wish) {
 		pl.mode, pl.since = byList, p.incarnation
 		pl.inline = mine.Count == 0
 	}
+	pl.inline = pl.inline && !theirs.refused // only what was refused is lacking
 	e.askPage(pl)
 }
 
@@ -183,6 +185,12 @@ func (e *Engine) emit(st *step) {
 	if st.pull.mode != byFeed {
 		batch.Path = store.PathReconcile
 	}
+	if st.pull.unclean {
+		batch.Cursor = nil
+		if batch.Resume != nil && batch.Resume.Point != nil {
+			batch.Resume = nil // the end of a transfer still forgets where it was
+		}
+	}
 	st.records = nil
 	e.apply(ApplyBatch{Batch: batch}, func(res store.Result, err error) { e.stepApplied(st, res, err) })
 }
@@ -193,13 +201,16 @@ func (e *Engine) stepApplied(st *step, res store.Result, err error) {
 	if pl.dead {
 		return
 	}
-	if err != nil || res.Refused > 0 {
-		// Unclean: the store did not move the cursor, so the next pull comes
-		// back to the same place.
+	if err != nil {
+		// The store did not move the cursor, so the next pull comes back to the
+		// same place.
 		pl.peer.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
 		e.abort(pl)
 		return
 	}
+	// What found no room among the parked must come again, but does not keep
+	// back what follows it.
+	pl.unclean = pl.unclean || res.Refused > 0
 	pl.applied += res.Applied
 	pl.steps = slices.DeleteFunc(pl.steps, func(s *step) bool { return s == st })
 	e.advance(pl)
@@ -210,7 +221,11 @@ func (e *Engine) finish(pl *pull) {
 	p := pl.peer
 	e.retire(pl)
 	mine, r := e.store.State(pl.section), p.section(pl.section)
+	r.refused = pl.unclean
 	switch {
+	case pl.unclean:
+		p.unwant(pl.section)
+		r.refusedUntil = e.now.Add(refusedRetry * e.cfg.HeartbeatEvery)
 	case pl.forced:
 		r.listed = standoff{sum: mine.Sum, mine: uint64(mine.Count), head: r.head, n: r.count}
 		r.idle = r.listed
