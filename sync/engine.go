@@ -68,6 +68,9 @@ func New(cfg Config, st *store.Store, admission Admission) *Engine {
 		heartbeatAt: cfg.Now.Add(cfg.HeartbeatEvery),
 		randomAt:    cfg.Now.Add(randomPartnerEvery),
 	}
+	// Requests are numbered from a random place: an answer to the process before
+	// this one, late in a queue of the peer, must not pass for an answer to it.
+	e.lastID = uint64(e.random(1 << 32))
 	for _, f := range topicFamilies {
 		e.withhold(f)
 	}

@@ -1,6 +1,8 @@
 package sync_test
 
 import (
+	"bytes"
+	"io"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -32,7 +34,8 @@ func FuzzReceive(f *testing.F) {
 		defer func() { _ = st.Close() }()
 		engine := fleetsync.New(fleetsync.Config{
 			Self: "a", Share: fleetsync.DefaultShare, EventType: func(kind string, _ bool) string { return kind },
-			Rand: rng, Now: now,
+			// The first eight bytes say where requests are numbered from.
+			Rand: io.MultiReader(bytes.NewReader(make([]byte, 8)), rng), Now: now,
 		}, st, openly{})
 		engine.Connected("b")
 		greet(engine)
@@ -60,7 +63,7 @@ func greet(engine *fleetsync.Engine) {
 }
 
 // await gives an answer the id of the newest request, which a fuzzer would
-// hardly guess: requests are numbered from 1, one at a time.
+// hardly guess: here requests are numbered from 1, one at a time.
 func await(m fleetsync.Message) fleetsync.Message {
 	switch m := m.(type) {
 	case *fleetsync.Page:

@@ -124,6 +124,31 @@ func TestAListingThatThePeerCannotGoOnWith(t *testing.T) {
 	}
 }
 
+// TestProcessesNumberTheirRequestsApart: an answer to a request of the process
+// before, still in the peer's queue when this one connected, was taken for an
+// answer to this one's request of the same number.
+func TestProcessesNumberTheirRequestsApart(t *testing.T) {
+	rng := readFrom{rand.New(rand.NewPCG(3, 4))} //nolint:gosec // a test wants the same numbers each time
+	seen := map[uint64]bool{}
+	for range 8 {
+		st, err := store.Open(store.NewMemory(), store.Config{Now: time.Now, Rand: rng})
+		if err != nil {
+			t.Fatal(err)
+		}
+		engine := fleetsync.New(fleetsync.Config{Self: "a", Share: fleetsync.DefaultShare, Rand: rng}, st, openly{})
+		engine.Connected("b")
+		greet(engine)
+		for _, s := range engine.Drain().Send {
+			if request, ok := s.Message.(*fleetsync.PageReq); ok {
+				seen[request.ID] = true
+			}
+		}
+	}
+	if len(seen) != 8 {
+		t.Errorf("8 processes number their first requests %v", seen)
+	}
+}
+
 // brittle is an engine whose snapshots fail while told so.
 type brittle struct {
 	store.Engine
