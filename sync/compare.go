@@ -75,6 +75,12 @@ func (e *Engine) takeAbsent(p *peer, h *Heads, differing map[merge.Section]bool)
 		e.differs(r)
 		differing[s.Section] = true
 	}
+	for section, r := range p.remote {
+		// What it lost, with its disk or to a retraction, and is not here either.
+		if r.count > 0 && !listed[section] && h.speaksOf(section) && e.store.State(section).Count == 0 {
+			r.count, r.since = 0, time.Time{}
+		}
+	}
 }
 
 // becameEqual moves the cursor to the peer's head: what it holds is held here.

@@ -149,6 +149,19 @@ func TestProcessesNumberTheirRequestsApart(t *testing.T) {
 	}
 }
 
+// TestASectionThatThePeerLost: what a peer had told of a section, and lost with
+// its disk, kept both out of sync for ever although neither held anything.
+func TestASectionThatThePeerLost(t *testing.T) {
+	engine := newPuller(t, store.NewMemory())
+	if peers := engine.Peers(); len(peers) != 1 || peers[0].InSync {
+		t.Fatalf("in sync with a peer that has more: %+v", peers)
+	}
+	engine.Receive("b", &fleetsync.Heartbeat{Heads: fleetsync.Heads{Salt: salt}})
+	if peers := engine.Peers(); len(peers) != 1 || !peers[0].InSync {
+		t.Errorf("not in sync with a peer that has nothing either: %+v", peers)
+	}
+}
+
 // brittle is an engine whose snapshots fail while told so.
 type brittle struct {
 	store.Engine
