@@ -53,8 +53,10 @@ const (
 	strangerTimeout = 30 * time.Second
 
 	// publishQueueMax bounds gossip messages that wait to be published, and the
-	// queues of gossipsub, whose defaults of 32 lose a burst.
-	publishQueueMax = 8192
+	// queues of gossipsub, whose defaults of 32 lose a burst. A message holds up
+	// to 64 KiB, so a member that stalls costs 128 MiB at most; what is dropped
+	// comes by the feed.
+	publishQueueMax = 2048
 	// gossipWorkers is how many gossip messages are checked at a time; their
 	// signatures are checked together.
 	gossipWorkers = 32
