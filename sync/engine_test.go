@@ -355,15 +355,18 @@ func TestWhatAPeerClaimsIsBounded(t *testing.T) {
 	a := m.add("a", openly{})
 	a.engine.Connected("liar")
 	claim := func(message, i int) fleetsync.SectionHead {
-		section := merge.Section{Family: "memory", Scope: merge.Scope{Project: fmt.Sprintf("%d-%d", message, i)}}
+		section := merge.Section{Family: "memory", Scope: merge.Scope{Project: fmt.Sprintf("%03d-%04d", message, i)}}
 		return fleetsync.SectionHead{Section: section.ID(), Head: 1, Count: 1, Root: make([]byte, 16)}
 	}
 	a.engine.Receive("liar", &fleetsync.Hello{Fleet: make([]byte, 32), Store: make([]byte, 16), Heads: fleetsync.Heads{Salt: salt}})
+	told := "a"
 	for message := range 80 {
-		heads := fleetsync.Heads{Salt: salt, After: "a"}
+		heads := fleetsync.Heads{Salt: salt, After: told}
 		for i := range 1024 {
 			heads.Sections = append(heads.Sections, claim(message, i))
 		}
+		told = heads.Sections[1023].Section
+		heads.To = told
 		a.engine.Receive("liar", &fleetsync.Heartbeat{Heads: heads})
 		a.engine.Drain()
 	}
