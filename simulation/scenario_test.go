@@ -106,6 +106,27 @@ func TestAGrantOfUnknownOutcome(t *testing.T) {
 	finish(t, c)
 }
 
+// TestWritesDuringAPageTransfer holds that what is written behind the place that
+// a transfer has reached is fetched by the feed afterwards.
+func TestWritesDuringAPageTransfer(t *testing.T) {
+	plan := simulation.Calm(9, 2)
+	plan.Gossip, plan.PageBytes, plan.Absent = false, 1000, []int{1}
+	c := newCluster(t, plan)
+	for k := range 200 {
+		c.Do(simulation.Step{Act: simulation.ActWrite, Replica: 0, Count: 6001 + 6*k}) // memory items of the global scope
+	}
+	c.Do(simulation.Step{Act: simulation.ActJoin, Replica: 1})
+	for k := range 40 {
+		c.RunFor(250 * time.Millisecond)
+		c.Do(simulation.Step{Act: simulation.ActWrite, Replica: 0, Count: 1 + 6*k}) // before most others in order
+		c.Do(simulation.Step{Act: simulation.ActAudit})
+	}
+	if n := c.Coverage().Markers[simulation.SometimesPageResumed]; n < 10 {
+		t.Errorf("%d pages, want a long transfer", n)
+	}
+	finish(t, c)
+}
+
 // TestTwoHalvesMeet holds that two replicas that never met, each with more than
 // one request can ask for, become one.
 func TestTwoHalvesMeet(t *testing.T) {
