@@ -218,6 +218,7 @@ func (e *Engine) count(res store.Result, err error) {
 	e.counters.Refused += uint64(res.Refused)
 	if err != nil {
 		e.counters.StoreErrors++
+		e.dueUnknown = true // it may have parked something all the same
 	}
 }
 

@@ -34,7 +34,7 @@ func TestVersionsFromTheFutureThatComeDueOneAfterTheOther(t *testing.T) {
 }
 
 // newPuller returns an engine that knows of something that b has.
-func newPuller(t *testing.T, disk store.Engine) *fleetsync.Engine {
+func newPuller(t *testing.T, disk store.Engine) (*fleetsync.Engine, *store.Store) {
 	t.Helper()
 	now := time.UnixMilli(1_790_000_000_000)
 	rng := readFrom{rand.New(rand.NewPCG(1, 2))} //nolint:gosec // a test wants the same salts each time
@@ -54,14 +54,14 @@ func newPuller(t *testing.T, disk store.Engine) *fleetsync.Engine {
 			{Section: "memory\x1f\x1f\x1f", Head: 2, Count: 2, Root: make([]byte, 16)},
 		}},
 	})
-	return engine
+	return engine, st
 }
 
 // TestAPageWaitsForTheOneBefore: the second page of a pull went to the store
 // while the first was on its way there; when that failed, the cursor of the
 // second still moved past it.
 func TestAPageWaitsForTheOneBefore(t *testing.T) {
-	engine := newPuller(t, store.NewMemory())
+	engine, _ := newPuller(t, store.NewMemory())
 	var asked uint64 // the newest request for a page of the feed
 	var merges []fleetsync.ApplyBatch
 	work := func() {
@@ -103,7 +103,7 @@ func TestAPageWaitsForTheOneBefore(t *testing.T) {
 // TestAListingThatThePeerCannotGoOnWith: a peer whose disk went back while it
 // was listed, and who refused the next page, was blamed.
 func TestAListingThatThePeerCannotGoOnWith(t *testing.T) {
-	engine := newPuller(t, store.NewMemory())
+	engine, _ := newPuller(t, store.NewMemory())
 	newest := func() (asked *fleetsync.Changes) {
 		for _, s := range engine.Drain().Send {
 			if changes, ok := s.Message.(*fleetsync.Changes); ok {
@@ -152,23 +152,64 @@ func TestProcessesNumberTheirRequestsApart(t *testing.T) {
 // TestASectionThatThePeerLost: what a peer had told of a section, and lost with
 // its disk, kept both out of sync for ever although neither held anything.
 func TestASectionThatThePeerLost(t *testing.T) {
-	engine := newPuller(t, store.NewMemory())
+	engine, _ := newPuller(t, store.NewMemory())
 	if peers := engine.Peers(); len(peers) != 1 || peers[0].InSync {
 		t.Fatalf("in sync with a peer that has more: %+v", peers)
 	}
-	engine.Receive("b", &fleetsync.Heartbeat{Heads: fleetsync.Heads{Salt: salt}})
+	engine.Receive("b", &fleetsync.Heartbeat{Incarnation: 1, Heads: fleetsync.Heads{Salt: salt}})
 	if peers := engine.Peers(); len(peers) != 1 || !peers[0].InSync {
 		t.Errorf("not in sync with a peer that has nothing either: %+v", peers)
 	}
 }
 
-// brittle is an engine whose snapshots fail while told so.
-type brittle struct {
-	store.Engine
-	fail bool
+// TestAVersionParkedByAMergeThatFailed: a version from the future that was
+// parked although the disk said otherwise was not looked for when its time came.
+func TestAVersionParkedByAMergeThatFailed(t *testing.T) {
+	disk := &brittle{Engine: store.NewMemory()}
+	engine, st := newPuller(t, disk)
+	now := time.UnixMilli(1_790_000_000_000)
+	passes := func(from, to time.Duration) (judged bool) {
+		for at := from; at < to; at += time.Second {
+			engine.Tick(now.Add(at))
+			for _, b := range engine.Drain().Apply {
+				judged = judged || b.Reconsider
+				engine.Applied(b.ID, store.Result{}, nil)
+			}
+		}
+		return judged
+	}
+	passes(0, 20*time.Second) // the engine has looked for what is parked: nothing
+	stamp := hlc.Timestamp{Wall: now.Add(hlc.DriftMax + 40*time.Second).UnixMilli()}
+	record, err := sealWrite("b", merge.Key{Kind: "memory", ID: "early"}, nil, stamp, "text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine.Gossip("b", fleetsync.GossipBatch{Records: []*merge.Record{&record}})
+	for _, b := range engine.Drain().Apply {
+		disk.doubt = true
+		res, err := st.Merge(t.Context(), b.Batch)
+		disk.doubt = false
+		if !errors.Is(err, errBrittle) {
+			t.Fatalf("merged with %v", err)
+		}
+		engine.Applied(b.ID, res, err)
+	}
+	if passes(20*time.Second, 40*time.Second) {
+		t.Error("parked versions were judged again too early")
+	}
+	if !passes(40*time.Second, 50*time.Second) {
+		t.Error("nothing was judged again when the time of the version had come")
+	}
 }
 
-var errBrittle = errors.New("brittle: unreadable")
+// brittle is an engine whose snapshots and updates fail while told so; the
+// updates happen all the same.
+type brittle struct {
+	store.Engine
+	fail, doubt bool
+}
+
+var errBrittle = errors.New("brittle: failed")
 
 func (b *brittle) View(fn func(store.Txn) error) error {
 	if b.fail {
@@ -177,11 +218,18 @@ func (b *brittle) View(fn func(store.Txn) error) error {
 	return b.Engine.View(fn)
 }
 
+func (b *brittle) Update(fn func(store.Txn) error) error {
+	if err := b.Engine.Update(fn); err != nil || !b.doubt {
+		return err
+	}
+	return errBrittle
+}
+
 // TestNobodyIsBlamedForTheOwnDisk: a page of the feed that could not be
 // compared with the own store was taken for a breach of the protocol.
 func TestNobodyIsBlamedForTheOwnDisk(t *testing.T) {
 	disk := &brittle{Engine: store.NewMemory()}
-	engine := newPuller(t, disk)
+	engine, _ := newPuller(t, disk)
 	var asked *fleetsync.Changes
 	for _, s := range engine.Drain().Send {
 		if changes, ok := s.Message.(*fleetsync.Changes); ok {
