@@ -35,7 +35,7 @@ func messages() []fleetsync.Message {
 	return []fleetsync.Message{
 		&hello,
 		&fleetsync.HelloAck{Hello: hello},
-		&fleetsync.Heartbeat{Heads: heads, Echo: salt},
+		&fleetsync.Heartbeat{Heads: heads, Echo: salt, Incarnation: 5},
 		&fleetsync.Changes{ID: 1, Section: "skill\x1f\x1f\x1f", Incarnation: 5, After: 6, Inline: true},
 		&fleetsync.ChangesPage{
 			ID: 1, Entries: []fleetsync.Entry{{Order: []byte("skill\x00deploy"), Writer: "local", Stamp: 7 << 16, Hash: bytes.Repeat([]byte{4}, 32)}},

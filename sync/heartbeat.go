@@ -36,13 +36,27 @@ func (e *Engine) onHello(p *peer, m *Hello, answer bool) {
 		e.send(p, &Error{Code: CodeFleet, Text: "another fleet"})
 		return
 	}
+	opened := store.Incarnation(m.Incarnation)
+	if p.greeted && (p.store != store.ID(m.Store) || p.incarnation != opened) {
+		e.forgetLife(p)
+	}
 	p.greeted = true
-	p.store, p.incarnation = store.ID(m.Store), store.Incarnation(m.Incarnation)
+	p.store, p.incarnation = store.ID(m.Store), opened
 	if answer {
 		e.send(p, &HelloAck{Hello: e.hello()})
 	}
 	e.takeAbsent(p, &m.Heads, e.takeHeads(p, &m.Heads))
 	p.compare = p.compare || m.Heads.To != "" // the greeting did not tell all
+}
+
+// forgetLife drops what was under way with the former opening of a peer's
+// store: answers of that one, which may still come, say nothing of the new.
+func (e *Engine) forgetLife(p *peer) {
+	if p.pull != nil {
+		e.abort(p.pull)
+	}
+	p.sent, p.wants = nil, nil
+	p.remote = map[merge.Section]*remote{}
 }
 
 // sendHeartbeat tells a peer the state of every shared section.
@@ -55,7 +69,7 @@ func (e *Engine) sendHeartbeat(p *peer) {
 	for after := ""; ; {
 		h, states := e.heads(after, everySection)
 		p.sent[string(h.Salt)] = states
-		e.send(p, &Heartbeat{Heads: h})
+		e.send(p, &Heartbeat{Heads: h, Incarnation: uint64(e.store.Incarnation())})
 		if h.To == "" {
 			return
 		}
@@ -67,13 +81,26 @@ func (e *Engine) onHeartbeat(p *peer, m *Heartbeat) {
 	if !p.greeted {
 		return
 	}
+	if store.Incarnation(m.Incarnation) != p.incarnation {
+		// Of a life before the last greeting, or after it: a head of one life
+		// is no place in the feed of another.
+		if e.now.Sub(p.helloAt) >= e.cfg.RequestTimeout/4 {
+			e.sendHello(p)
+		}
+		return
+	}
+	if len(m.Echo) > 0 && p.sent[string(m.Echo)] == nil {
+		return // the answer to an older heartbeat
+	}
 	differing := e.takeHeads(p, &m.Heads)
 	if len(m.Echo) > 0 {
 		e.takeEcho(p, m)
 		return
 	}
 	e.takeAbsent(p, &m.Heads, differing)
-	e.send(p, &Heartbeat{Heads: e.answer(&m.Heads, differing), Echo: m.Heads.Salt})
+	e.send(p, &Heartbeat{
+		Heads: e.answer(&m.Heads, differing), Echo: m.Heads.Salt, Incarnation: uint64(e.store.Incarnation()),
+	})
 }
 
 // answer lists the sections of a heartbeat that differ, also those of which

@@ -85,6 +85,9 @@ type HelloAck struct {
 type Heartbeat struct {
 	Heads Heads  `cbor:"1,keyasint"`
 	Echo  []byte `cbor:"2,keyasint,omitempty"` // the Salt that is answered
+	// Incarnation is the opening of the sender's store that the heads are of.
+	// One that the receiver was not greeted with says nothing: it may be late.
+	Incarnation uint64 `cbor:"3,keyasint,omitempty"`
 }
 
 // Changes asks for what came after a position of the responder's feed.
