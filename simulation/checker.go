@@ -107,17 +107,17 @@ func (c *Cluster) Check() error {
 	c.RunFor(2 * c.plan.HeartbeatEvery)
 	// Of many peers one meets a stranger only now and then, by chance.
 	if more := c.pulls() - pulls; more > 0 && (!strangers || len(c.replicas) <= 5) {
-		c.fail("%d pulls although nothing changes any more", more)
+		c.fail(InvariantQuiet, "%d pulls although nothing changes any more", more)
 	}
 	if difference, err := c.difference(); difference != "" || err != nil {
-		c.fail("one fleet no longer: %s %v", difference, err)
+		c.fail(InvariantAgreement, "one fleet no longer: %s %v", difference, err)
 	}
 	if after := c.rootsOf(c.replicas[0]); after != before {
-		c.fail("changed after convergence: %s, was %s", after, before)
+		c.fail(InvariantAgreement, "changed after convergence: %s, was %s", after, before)
 	}
 	c.checkCursors()
 	if err := c.check(); err != nil {
-		c.fail("reading a store: %v", err)
+		c.fail(InvariantSoundDisk, "reading a store: %v", err)
 	}
 	return c.failure
 }
@@ -140,7 +140,7 @@ func (c *Cluster) check() error {
 		c.compare(r, &holdings[i], expected)
 		c.checkStatus(r)
 		if err := r.Store().Verify(context.Background()); err != nil {
-			c.fail("replica %d: %v", r.number, err)
+			c.fail(InvariantRows, "replica %d: %v", r.number, err)
 		}
 	}
 	return c.compareReads()
@@ -206,23 +206,23 @@ func (c *Cluster) compare(r *Replica, h *holding, expected map[merge.Key][]merge
 	for key, held := range h.keys {
 		for i, v := range held {
 			if v.Writer != r.ID() && (private(key) || !r.shares(key.Section())) {
-				c.fail("replica %d holds %s, which is private to replica %d", r.number, key, c.numberOf(v.Writer))
+				c.fail(InvariantPrivacy, "replica %d holds %s, which is private to replica %d", r.number, key, c.numberOf(v.Writer))
 			}
 			if w := c.model.versions[v.Hash]; w == nil || !slices.Equal(h.wires[v.Hash], w.record.Encode()) {
-				c.fail("replica %d holds other bytes than were written: %s", r.number, c.model.describe(v.Hash))
+				c.fail(InvariantBytes, "replica %d holds other bytes than were written: %s", r.number, c.model.describe(v.Hash))
 			}
 			if i > 0 && h.conflicts[key] != len(held) {
-				c.fail("replica %d does not list the conflict of %s", r.number, key)
+				c.fail(InvariantRows, "replica %d does not list the conflict of %s", r.number, key)
 			}
 		}
 	}
 	for section, feed := range h.feed {
 		slices.SortFunc(feed, func(a, b merge.Hash) int { return slices.Compare(a[:], b[:]) })
 		if len(slices.Compact(feed)) != len(feed) {
-			c.fail("replica %d has a version twice in its feed of %s", r.number, section)
+			c.fail(InvariantRows, "replica %d has a version twice in its feed of %s", r.number, section)
 		}
 		if int64(len(feed)) != r.Store().State(section).Count {
-			c.fail("replica %d has %d entries in its feed of %s, and holds %d versions", r.number, len(feed), section, r.Store().State(section).Count)
+			c.fail(InvariantRows, "replica %d has %d entries in its feed of %s, and holds %d versions", r.number, len(feed), section, r.Store().State(section).Count)
 		}
 	}
 }
@@ -244,7 +244,7 @@ func (c *Cluster) compareKey(r *Replica, key merge.Key, held, want []merge.Versi
 		held, want = held[len(held)-1:], want[len(want)-1:]
 	}
 	if !slices.EqualFunc(held, want, same) {
-		c.fail("replica %d holds of %s [%s], owes [%s]", r.number, key, describe(held), describe(want))
+		c.fail(InvariantDurability, "replica %d holds of %s [%s], owes [%s]", r.number, key, describe(held), describe(want))
 	}
 }
 
@@ -253,7 +253,7 @@ func (c *Cluster) compareKey(r *Replica, key merge.Key, held, want []merge.Versi
 func (c *Cluster) checkStatus(r *Replica) {
 	for _, p := range r.Engine().Peers() {
 		if len(r.Engine().Peers()) <= 4 && !p.InSync && !c.byStranger(p.ID) {
-			c.fail("replica %d says that it is not in sync with %d: %+v", r.number, c.numberOf(p.ID), p)
+			c.fail(InvariantStatus, "replica %d says that it is not in sync with %d: %+v", r.number, c.numberOf(p.ID), p)
 		}
 	}
 }

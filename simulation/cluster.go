@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -154,17 +153,6 @@ func (c *Cluster) RunFor(d time.Duration) { c.clock.RunFor(d) }
 // Err returns the first thing that went wrong, nil when nothing did.
 func (c *Cluster) Err() error { return c.failure }
 
-// ErrFailed is wrapped by what Run and Check find wrong.
-var ErrFailed = errors.New("simulation: the fleet is wrong")
-
-// fail notes that something went wrong; the first counts.
-func (c *Cluster) fail(format string, args ...any) {
-	c.trace.note("!!!", format, args...)
-	if c.failure == nil {
-		c.failure = fmt.Errorf("%w: %s", ErrFailed, fmt.Sprintf(format, args...))
-	}
-}
-
 // numberOf returns the number of a replica, -1 for a stranger.
 func (c *Cluster) numberOf(id merge.InstanceID) int {
 	if n, ok := c.numbers[id]; ok {
@@ -215,7 +203,7 @@ func (c *Cluster) Heal() error {
 			r.launch()
 		}
 		if r.process == nil {
-			c.fail("replica %d does not start on a sound disk", r.number)
+			c.fail(InvariantSoundDisk, "replica %d does not start on a sound disk", r.number)
 			return c.failure
 		}
 		r.process.slow = 0
@@ -251,13 +239,13 @@ func (c *Cluster) Converge() error {
 		difference, err := c.difference()
 		switch {
 		case err != nil:
-			c.fail("reading a store: %v", err)
+			c.fail(InvariantSoundDisk, "reading a store: %v", err)
 		case difference == "" && c.failure == nil:
 			c.took = c.clock.Now().Sub(began)
 			c.trace.note("plan", "converged")
 			return nil
 		case c.failure == nil && !c.clock.Now().Before(deadline):
-			c.fail("not one fleet %s after the last fault: %s", c.Bound(), difference)
+			c.fail(InvariantLiveness, "not one fleet %s after the last fault: %s", c.Bound(), difference)
 		}
 		if c.failure != nil {
 			return c.failure

@@ -20,7 +20,7 @@ func (c *Cluster) checkCursors() {
 			}
 			for _, s := range peer.Store().Sections() {
 				if err := c.checkCursor(r, peer, s.Section); err != nil {
-					c.fail("reading a store: %v", err)
+					c.fail(InvariantSoundDisk, "reading a store: %v", err)
 				}
 			}
 		}
@@ -63,7 +63,7 @@ func (c *Cluster) checkCursor(r, peer *Replica, section merge.Section) error {
 				return err
 			}
 			if !received {
-				c.fail("replica %d has its cursor in the feed of %d at %d, beyond %s at %d, which it lacks",
+				c.fail(InvariantCursors, "replica %d has its cursor in the feed of %d at %d, beyond %s at %d, which it lacks",
 					r.number, peer.number, at.Seq, c.model.describe(e.Hash), e.Seq)
 			}
 		}

@@ -28,23 +28,26 @@
 // # Invariants
 //
 // Checked at each commit, and for the rest when the fleet has converged, on
-// every replica:
+// every replica. Each has its name, [Invariant], which a [Violation] carries:
 //
 //   - I1: equal sets of versions, equal roots, nothing parked that is
 //     admissible, equal conflicts, equal reads through package state.
 //   - I2: every acknowledged write is held, or covered by what is held; the head
 //     is last-writer-wins over all of them. The model that knows them is told
-//     by writers alone.
-//   - I3: the stamps of an instance rise strictly across restarts, and follow
-//     everything that its store had committed.
-//   - I4: no version is merged that the statements known there do not admit, or
-//     whose stamp lies too far ahead.
-//   - I5: records are held byte for byte as they were written, and nothing that
-//     is private to a replica is anywhere else.
-//   - I6: the feed has each held version once; the store's own rows agree.
-//   - I7: no honest peer is blamed.
-//   - I8: equal seeds give equal traces (TestSameSeedSameTrace).
+//     by writers alone, and shares no code with the merge (so it also holds
+//     I4 and I13: no tombstone is undone, and the order of arrival is nothing).
+//   - I3, I5: the stamps of an instance rise strictly across restarts, and
+//     follow everything that its store had committed.
+//   - I6: no version is merged whose stamp lies too far ahead.
+//   - I7: no version is merged that the statements known there do not admit.
+//   - I11: records are held byte for byte as they were written.
+//   - I12: after the last fault the fleet is one within [Cluster.Bound].
+//   - I14: the feed has each held version once; the store's own rows agree.
+//   - Cursors lie beyond nothing that did not come; nothing is fetched when
+//     nothing changes; what is private to a replica is nowhere else; no honest
+//     peer is blamed; what engines say of their peers is true.
 //
+// Equal seeds give equal traces (TestSameSeedSameTrace).
 // TestForgottenRepairIsCaught and TestMissingTieBreakIsCaught plant faults to
 // prove that these checks notice.
 //

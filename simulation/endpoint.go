@@ -30,7 +30,7 @@ func (r *Replica) disconnected(peer int) {
 func (r *Replica) receive(from int, frame []byte) {
 	m, err := r.cluster.codec.DecodeFrame(frame)
 	if err != nil {
-		r.cluster.fail("replica %d cannot decode a frame of %d: %v", r.number, from, err)
+		r.cluster.fail(InvariantWire, "replica %d cannot decode a frame of %d: %v", r.number, from, err)
 		return
 	}
 	r.cluster.observer.received(r, from, m)
@@ -44,12 +44,12 @@ func (r *Replica) gossip(from int, g rumour) {
 	c := r.cluster
 	batch, err := fleetsync.DecodeGossip(g.data, c.charter.fleet, state.Indexer{}.EventType)
 	if err != nil {
-		c.fail("replica %d cannot decode gossip of %d: %v", r.number, from, err)
+		c.fail(InvariantWire, "replica %d cannot decode gossip of %d: %v", r.number, from, err)
 		return
 	}
 	for i, ok := range c.notary.verify(batch.Records) {
 		if !ok {
-			c.fail("replica %d got gossip of %d with a bad signature of %s", r.number, from, batch.Records[i].Key)
+			c.fail(InvariantAuthority, "replica %d got gossip of %d with a bad signature of %s", r.number, from, batch.Records[i].Key)
 			return
 		}
 	}

@@ -86,7 +86,7 @@ func (r *Replica) launch() {
 		r.disk = r.disk.restart()
 		r.cluster.clock.After(time.Second, r.launch)
 	default:
-		r.cluster.fail("%v", err)
+		r.cluster.fail(InvariantProgress, "%v", err)
 	}
 }
 
@@ -126,7 +126,7 @@ func (c *Cluster) restate() {
 			continue
 		}
 		if err := c.state(r); err != nil {
-			c.fail("%v", err)
+			c.fail(InvariantProgress, "%v", err)
 		}
 	}
 }

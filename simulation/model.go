@@ -54,15 +54,15 @@ func (m *model) grow() { m.reached = append(m.reached, hlc.Timestamp{}) }
 func (m *model) attempted(r *Replica, rec *merge.Record, settles bool) {
 	stamp := rec.Envelope.UpdatedHLC
 	if last := m.newest[r.ID()]; !stamp.After(last.stamp) && (last.durable || last.process == r.started) {
-		m.cluster.fail("replica %d stamps %s with %s after it had issued %s", r.number, rec.Key, stamp, last.stamp)
+		m.cluster.fail(InvariantStamps, "replica %d stamps %s with %s after it had issued %s", r.number, rec.Key, stamp, last.stamp)
 	}
 	if seen := m.reached[r.number]; !stamp.After(seen) {
-		m.cluster.fail("replica %d stamps %s with %s after it had committed %s", r.number, rec.Key, stamp, seen)
+		m.cluster.fail(InvariantCausality, "replica %d stamps %s with %s after it had committed %s", r.number, rec.Key, stamp, seen)
 	}
 	m.newest[r.ID()] = issued{stamp: stamp, process: r.started}
 	var err error
 	if m.add(rec).parents, err = r.seen(rec, settles); err != nil {
-		m.cluster.fail("reading a store: %v", err)
+		m.cluster.fail(InvariantSoundDisk, "reading a store: %v", err)
 	}
 }
 
@@ -88,15 +88,15 @@ func (m *model) committed(r *Replica, c *store.Commit) {
 		w := m.versions[rec.Hash()]
 		switch {
 		case w == nil:
-			m.cluster.fail("replica %d holds a version of %s that nobody wrote", r.number, rec.Key)
+			m.cluster.fail(InvariantBytes, "replica %d holds a version of %s that nobody wrote", r.number, rec.Key)
 		case c.Path == store.PathLocal:
 			w.acknowledged = true
 			m.newest[r.ID()] = issued{stamp: stamp, process: r.started, durable: true}
 			m.observe(r, rec)
 		case r.process != nil && !r.process.authority.Judge(rec):
-			m.cluster.fail("replica %d merged %s of replica %d, which nothing admits", r.number, rec.Key, m.cluster.numberOf(rec.Envelope.LastWriterID))
+			m.cluster.fail(InvariantAuthority, "replica %d merged %s of replica %d, which nothing admits", r.number, rec.Key, m.cluster.numberOf(rec.Envelope.LastWriterID))
 		case stamp.Wall > r.Now().Add(hlc.DriftMax).UnixMilli():
-			m.cluster.fail("replica %d merged %s stamped %s, far ahead of its time", r.number, rec.Key, stamp)
+			m.cluster.fail(InvariantClockDefence, "replica %d merged %s stamped %s, far ahead of its time", r.number, rec.Key, stamp)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (c *Cluster) compareReads() error {
 			first = reading
 		}
 		if !reflect.DeepEqual(first, reading) {
-			c.fail("replica %d reads otherwise than replica 0:\n%s", r.number, cmp.Diff(first, reading))
+			c.fail(InvariantAgreement, "replica %d reads otherwise than replica 0:\n%s", r.number, cmp.Diff(first, reading))
 		}
 	}
 	return nil

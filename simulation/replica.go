@@ -176,7 +176,7 @@ func (r *Replica) drain() {
 	}
 	out := p.engine.Drain()
 	for _, blame := range out.Blame {
-		r.cluster.fail("replica %d blames the honest peer %d: %v", r.number, r.cluster.numberOf(blame.Peer), blame.Err)
+		r.cluster.fail(InvariantBlame, "replica %d blames the honest peer %d: %v", r.number, r.cluster.numberOf(blame.Peer), blame.Err)
 	}
 	for _, s := range out.Send {
 		r.send(s)
@@ -203,7 +203,7 @@ func (r *Replica) send(s fleetsync.Send) {
 	}
 	frame, err := c.codec.Encode(s.Message)
 	if err != nil {
-		c.fail("replica %d cannot encode %T: %v", r.number, s.Message, err)
+		c.fail(InvariantWire, "replica %d cannot encode %T: %v", r.number, s.Message, err)
 		return
 	}
 	c.observer.sent(r, to, s.Message, len(frame))

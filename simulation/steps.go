@@ -25,7 +25,7 @@ func (c *Cluster) Do(s Step) {
 		c.checkCursors()
 	case ActGrant:
 		if err := c.state(r); err != nil && !tolerable(err) {
-			c.fail("%v", err)
+			c.fail(InvariantProgress, "%v", err)
 		}
 	case ActSlow, ActRefuse, ActDoubt, ActFlaky, ActUnreadable:
 		c.spoil(r, s)
@@ -144,7 +144,7 @@ func (c *Cluster) rollback(r *Replica, down time.Duration) {
 	r.muteUntil = time.UnixMilli(c.model.newest[r.ID()].stamp.Wall)
 	c.model.reached[r.number] = hlc.Timestamp{}
 	if err := c.model.lost(r); err != nil {
-		c.fail("reading a disk: %v", err)
+		c.fail(InvariantSoundDisk, "reading a disk: %v", err)
 	}
 	c.clock.After(down, r.launch)
 }

@@ -43,7 +43,7 @@ func (c *Cluster) work(r *Replica, s Step) {
 	}
 	err := c.act(r, s)
 	if err != nil && !tolerable(err) {
-		c.fail("replica %d cannot %s: %v", r.number, s.Act, err)
+		c.fail(InvariantProgress, "replica %d cannot %s: %v", r.number, s.Act, err)
 	}
 	if err != nil {
 		r.note("did not %s: %v", s.Act, err)

@@ -1,0 +1,58 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Invariant names what a run holds, by the numbers of the reliability model
+// where it has one.
+type Invariant string
+
+// The invariants. Those that need code which does not exist yet (I8, counters)
+// come with it.
+const (
+	InvariantAgreement    Invariant = "I1 agreement"     // equal versions, equal roots, equal reads
+	InvariantDurability   Invariant = "I2 durability"    // what was acknowledged is held or covered
+	InvariantStamps       Invariant = "I3 stamps"        // those of an instance rise strictly
+	InvariantCausality    Invariant = "I5 causality"     // a stamp follows all that its writer had applied
+	InvariantClockDefence Invariant = "I6 clock defence" // nothing from far ahead is merged
+	InvariantAuthority    Invariant = "I7 authority"     // nothing is merged that nothing admits
+	InvariantBytes        Invariant = "I11 bytes"        // held and passed on as they were written
+	InvariantLiveness     Invariant = "I12 liveness"     // one fleet within Cluster.Bound
+	InvariantRows         Invariant = "I14 rows"         // the rows of a store agree one to one
+	InvariantCursors      Invariant = "cursors"          // none lies beyond what did not come
+	InvariantQuiet        Invariant = "quiet"            // nothing is fetched when nothing changes
+	InvariantStatus       Invariant = "status"           // what an engine says of its peers is true
+	InvariantPrivacy      Invariant = "privacy"          // what is not shared is nowhere else
+	InvariantBlame        Invariant = "blame"            // no honest peer is blamed
+	InvariantWire         Invariant = "wire"             // what an honest peer sends is understood
+	InvariantSoundDisk    Invariant = "sound disk"       // a disk without a fault is read
+	InvariantProgress     Invariant = "progress"         // what must work on a sound machine works
+)
+
+// ErrFailed is wrapped by what Run and Check find wrong, each a *Violation.
+var ErrFailed = errors.New("simulation: the fleet is wrong")
+
+// Violation is the first thing that went wrong in a run.
+type Violation struct {
+	Invariant Invariant
+	Text      string
+}
+
+// Error implements error.
+func (v *Violation) Error() string {
+	return fmt.Sprintf("%v: %s: %s", ErrFailed, v.Invariant, v.Text)
+}
+
+// Unwrap returns ErrFailed.
+func (v *Violation) Unwrap() error { return ErrFailed }
+
+// fail notes that something went wrong; the first counts.
+func (c *Cluster) fail(i Invariant, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	c.trace.note("!!!", "%s: %s", i, text)
+	if c.failure == nil {
+		c.failure = &Violation{Invariant: i, Text: text}
+	}
+}
