@@ -143,9 +143,9 @@ func (table layerTable) forbids(folder string, allowed allowance, importer, impo
 func (table layerTable) forbidsLayer(folder string, allowed allowance, importer, imported string) string {
 	target := table.folder(imported)
 	switch {
-	case target == "simulation" && folder != "simulation":
-		return "nothing imports simulation"
-	case testSupport(imported) && !testSupport(importer) && folder != "simulation":
+	case target == "simulation" && folder != "simulation" && folder != "cmd/fleetd":
+		return "nothing but cmd/fleetd imports simulation"
+	case testSupport(imported) && !testSupport(importer):
 		return "test support is for tests"
 	case target == folder || allowed.anyLayer || slices.Contains(allowed.layers, target):
 		return ""
@@ -221,7 +221,7 @@ func TestAPlantedViolationIsReported(t *testing.T) {
 		{"test support may import rapid", "merge/mergetest", rapid, ""},
 		{"production may not", "merge", rapid, "merge may not import this library"},
 		{"production may not import test support", "store", modulePath + "/merge/mergetest", "test support is for tests"},
-		{"the simulation may import test support", "simulation", modulePath + "/merge/mergetest", ""},
+		{"the simulation, which the program links, may not either", "simulation", modulePath + "/merge/mergetest", "test support is for tests"},
 		{"everything below frees lower layers", "node", modulePath + "/store", ""},
 		{"everything below frees libraries", "node", "github.com/libp2p/go-libp2p-pubsub", ""},
 		{"everything below stops at the row", "node", modulePath + "/api", "node may not import api"},
@@ -232,7 +232,11 @@ func TestAPlantedViolationIsReported(t *testing.T) {
 		{"libp2p stays under node", "cmd/fleetd", "github.com/libp2p/go-libp2p", "only node and simulation may import github.com/libp2p"},
 		{"libp2p's ids are free for the program", "cmd/fleetd", "github.com/libp2p/go-libp2p/core/peer", ""},
 		{"libp2p's ids are not free for a pure layer", "hlc", "github.com/libp2p/go-libp2p/core/peer", "hlc may not import this library"},
-		{"nothing imports the simulation", "cmd/fleetd", modulePath + "/simulation", "nothing imports simulation"},
+		{"the program may import the simulation", "cmd/fleetd", modulePath + "/simulation", ""},
+		{"the program may import what stands on the simulation", "cmd/fleetd", modulePath + "/simulation/scenario", ""},
+		{"what stands on the simulation may import it", "simulation/scenario", modulePath + "/simulation", ""},
+		{"nothing else may import the simulation", "node", modulePath + "/simulation", "nothing but cmd/fleetd imports simulation"},
+		{"nor what stands on it", "api", modulePath + "/simulation/scenario", "nothing but cmd/fleetd imports simulation"},
 		{"cgo is refused", "node", "C", "fleetd is built without cgo"},
 	}
 	table, err := parseLayers(plantedTable)
