@@ -35,7 +35,7 @@ const (
 var ErrFailed = errors.New("simulation: the fleet is wrong")
 
 // Violation is the first thing that went wrong in a run.
-type Violation struct {
+type Violation struct { //nolint:errname // it is what was violated; an error by the way
 	Invariant Invariant
 	Text      string
 }
