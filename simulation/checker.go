@@ -102,7 +102,8 @@ func (c *Cluster) Check() error {
 	if strangers {
 		settle = 8 // everybody looks once through what a stranger has
 	}
-	c.RunFor(time.Duration(settle)*c.plan.HeartbeatEvery + 10*time.Second) // many small pages take a while
+	const pages = 200 // small ones, which take a while
+	c.RunFor(time.Duration(settle)*c.plan.HeartbeatEvery + 10*time.Second + c.atlas.far(2*pages))
 	pulls := c.pulls()
 	c.RunFor(2 * c.plan.HeartbeatEvery)
 	// Of many peers one meets a stranger only now and then, by chance.

@@ -32,6 +32,7 @@ type Cluster struct {
 	cover    *Coverage
 	dice     dice // of everything but the network
 	network  *Network
+	atlas    atlas
 	codec    codec
 	charter  charter
 	notary   *notary
@@ -64,11 +65,11 @@ func New(plan Plan, options Options) (*Cluster, error) {
 		dice: newDice(plan.Seed, streamWork), numbers: map[merge.InstanceID]int{},
 		notary: newNotary(entropy(plan.Seed, streamKeys+100)),
 	}
+	c.atlas = newAtlas(&c.plan)
 	c.trace = newTrace(c.clock, options.Trace)
 	c.observer = newObserver(c.trace, c.cover)
 	c.model = newModel(c)
 	c.network = newNetwork(c.clock, newDice(plan.Seed, streamNetwork), c.trace, c.cover)
-	c.network.weather = plan.Weather
 	var err error
 	if c.codec.Codec, err = fleetsync.NewCodec(); err != nil {
 		return nil, err
@@ -106,7 +107,9 @@ func (c *Cluster) add(number int, keys io.Reader) error {
 	c.network.attach(r)
 	c.model.grow()
 	for other := range number {
-		c.network.pairs[number][other].wired = c.plan.Topology.wires(number, other, c.plan.Replicas)
+		if c.plan.Topology.wires(number, other, c.plan.Replicas) {
+			c.network.wire(other, number, c.atlas.weather(other, number), c.atlas.weather(number, other))
+		}
 	}
 	return nil
 }
@@ -188,7 +191,7 @@ func (c *Cluster) Run() error {
 func (c *Cluster) Heal() error {
 	c.trace.note("plan", "heal")
 	c.healed = true
-	c.network.heal(calm())
+	c.network.heal(c.atlas.sound)
 	for _, r := range c.replicas {
 		r.disk.repair()
 		wrong := r.skew != 0
@@ -219,14 +222,15 @@ func (c *Cluster) Heal() error {
 // Bound returns how long the fleet may take to become one after the last
 // fault: what was on its way when the faults ended is given up after the
 // request timeout and a heartbeat, connections begin anew within seconds; then
-// three heartbeats for each hop.
+// three heartbeats for each hop, and what lines cost that are slow for good.
 func (c *Cluster) Bound() time.Duration {
 	const redial = 5 * time.Second
+	const messages = 40 // one after the other, pages and repairs included
 	hops := c.plan.Topology.Diameter(len(c.replicas))
 	if c.plan.Topology == Mesh && len(c.replicas) > 5 {
 		hops++ // not everybody is a partner of everybody
 	}
-	return redial + c.plan.RequestTimeout + c.plan.HeartbeatEvery + 3*time.Duration(hops)*c.plan.HeartbeatEvery
+	return redial + c.plan.RequestTimeout + c.plan.HeartbeatEvery + 3*time.Duration(hops)*c.plan.HeartbeatEvery + c.atlas.far(messages)
 }
 
 // Converge lets time pass until all replicas hold the same, and fails when

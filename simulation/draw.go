@@ -33,6 +33,7 @@ func NewPlan(seed uint64) Plan {
 	p.absences()
 	p.plan.Steps = arrange(p.events)
 	p.plan.Rest = p.duration(0, 20*time.Second)
+	p.plan.sites(newDice(seed, streamSites))
 	return p.plan
 }
 

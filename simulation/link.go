@@ -30,13 +30,20 @@ func calm() Weather {
 
 // link is one direction between two replicas.
 type link struct {
-	cut  bool      // messages vanish
-	last time.Time // when the newest ordered message arrives
+	weather Weather
+	cut     bool      // messages vanish
+	last    time.Time // when the newest ordered message arrives
+}
+
+// heal ends what is wrong with a link.
+func (l *link) heal(w Weather) {
+	l.weather = w
+	l.cut = false
 }
 
 // passage is what becomes of one message: when copies of it arrive.
 func (n *Network) passage(l *link, loss float64) []time.Duration {
-	w := &n.weather
+	w := &l.weather
 	if l.cut {
 		n.cover.fault(FaultCut)
 		return nil

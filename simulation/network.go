@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 )
 
@@ -8,16 +9,15 @@ import (
 // connected to whom. A connection belongs to a pair; each end learns of its
 // begin and end by itself, and maybe late. It belongs to one goroutine.
 type Network struct {
-	clock   *Clock
-	dice    dice
-	weather Weather
-	trace   *Trace
-	cover   *Coverage
-	ends    []endpoint
-	links   [][]link
-	pairs   [][]*pair // pairs[a][b] == pairs[b][a]
-	seen    []uint64  // by gossip message: who has it, one bit each
-	era     int       // counts the healings
+	clock *Clock
+	dice  dice
+	trace *Trace
+	cover *Coverage
+	ends  []endpoint
+	pairs []*pair   // all that can connect, in the order in which they were wired
+	of    [][]*pair // by replica its own, by the number of the other
+	seen  []uint64  // by gossip message: who has it, one bit each
+	era   int       // counts the healings
 }
 
 // endpoint is what the network tells a replica. Its process may be down.
@@ -30,10 +30,11 @@ type endpoint interface {
 	gossip(from int, g rumour)
 }
 
-// pair is what two replicas have between them.
+// pair is what two replicas have between them that can connect. a is less
+// than b.
 type pair struct {
 	a, b    int
-	wired   bool // the topology lets them connect
+	links   [2]link // from a to b, and back
 	up      bool
 	serial  uint64 // numbers the connections of the pair
 	noticed [2]uint64
@@ -52,46 +53,54 @@ func newNetwork(clock *Clock, d dice, trace *Trace, cover *Coverage) *Network {
 
 // attach adds an endpoint; its number is the count of earlier ones.
 func (n *Network) attach(e endpoint) {
-	number := len(n.ends)
 	n.ends = append(n.ends, e)
-	for i := range n.links {
-		n.links[i] = append(n.links[i], link{})
-	}
-	n.links = append(n.links, make([]link, number+1))
-	n.pairs = append(n.pairs, make([]*pair, number+1))
-	for i := range number {
-		p := &pair{a: i, b: number}
-		n.pairs[i] = append(n.pairs[i], p)
-		n.pairs[number][i] = p
-	}
+	n.of = append(n.of, nil)
 }
 
-// each calls fn for every pair of the topology.
-func (n *Network) each(fn func(p *pair)) {
-	for b := range n.pairs {
-		for a := range b {
-			if p := n.pairs[a][b]; p.wired {
-				fn(p)
-			}
-		}
-	}
+// wire lets two replicas connect, a being less than b. there and back are the
+// weather of their links. Pairs are wired in the order of b, then a.
+func (n *Network) wire(a, b int, there, back Weather) {
+	p := &pair{a: a, b: b, links: [2]link{{weather: there}, {weather: back}}}
+	n.pairs = append(n.pairs, p)
+	n.of[a] = append(n.of[a], p)
+	n.of[b] = append(n.of[b], p)
 }
 
-func (n *Network) open(p *pair) bool {
-	return !n.links[p.a][p.b].cut && !n.links[p.b][p.a].cut
+// other returns the other end of a pair.
+func (p *pair) other(number int) int { return p.a + p.b - number }
+
+// pair returns what two replicas have between them, nil when they can never
+// connect.
+func (n *Network) pair(a, b int) *pair {
+	own := n.of[a]
+	i, found := slices.BinarySearchFunc(own, b, func(p *pair, other int) int { return p.other(a) - other })
+	if !found {
+		return nil
+	}
+	return own[i]
 }
+
+// from returns the link of a pair that one of its ends sends on.
+func (p *pair) from(number int) *link {
+	if number == p.a {
+		return &p.links[0]
+	}
+	return &p.links[1]
+}
+
+func (p *pair) open() bool { return !p.links[0].cut && !p.links[1].cut }
 
 // dial begins the connections that can begin. The owner calls it every now and
 // then; each pair tries with the probability eager.
 func (n *Network) dial(eager float64) {
-	n.each(func(p *pair) {
-		if p.up || p.barred || !n.open(p) || n.ends[p.a].running() == 0 || n.ends[p.b].running() == 0 {
-			return
+	for _, p := range n.pairs {
+		if p.up || p.barred || !p.open() || n.ends[p.a].running() == 0 || n.ends[p.b].running() == 0 {
+			continue
 		}
 		if n.dice.chance(eager) {
 			n.connect(p)
 		}
-	})
+	}
 }
 
 func (n *Network) connect(p *pair) {
@@ -157,35 +166,41 @@ func (n *Network) disconnect(p *pair, late time.Duration) {
 // died ends the connections of a process that is no more. Its partners notice
 // after up to late.
 func (n *Network) died(number int, late time.Duration) {
-	n.each(func(p *pair) {
-		if p.a != number && p.b != number {
-			return
-		}
+	for _, p := range n.of[number] {
 		n.disconnect(p, late)
 		if p.a == number {
 			p.noticed[0] = 0
 		} else {
 			p.noticed[1] = 0
 		}
-	})
+	}
+}
+
+// connection returns the number of the newest connection of two replicas,
+// from 1; 0 when there was none.
+func (n *Network) connection(a, b int) uint64 {
+	if p := n.pair(a, b); p != nil {
+		return p.serial
+	}
+	return 0
 }
 
 // send carries one frame, best effort.
 func (n *Network) send(from, to int, frame []byte) {
-	p := n.pairs[from][to]
-	if !p.up {
+	p := n.pair(from, to)
+	if p == nil || !p.up {
 		n.cover.fault(FaultUnsent)
 		return
 	}
-	serial, process := p.serial, n.ends[to].running()
-	for _, d := range n.passage(&n.links[from][to], n.weather.Loss) {
-		overdue := n.overdue(d)
+	l, serial, process := p.from(from), p.serial, n.ends[to].running()
+	for _, d := range n.passage(l, l.weather.Loss) {
+		overdue := n.overdue(l, d)
 		n.clock.After(d, func() {
 			if process == 0 || n.ends[to].running() != process || overdue() {
 				return
 			}
 			if !p.up || p.serial != serial {
-				if !n.dice.chance(n.weather.Straggle) {
+				if !n.dice.chance(l.weather.Straggle) {
 					return
 				}
 				n.cover.fault(FaultStraggler)
@@ -203,12 +218,14 @@ func (n *Network) publish(from int, data []byte) {
 }
 
 func (n *Network) forward(from int, g rumour) {
-	for to := range n.ends {
-		if to == from || !n.pairs[from][to].up || n.seen[g.id]&(1<<to) != 0 {
+	for _, p := range n.of[from] {
+		to := p.other(from)
+		if !p.up || n.seen[g.id]&(1<<to) != 0 {
 			continue
 		}
-		for _, d := range n.passage(&n.links[from][to], n.weather.GossipLoss) {
-			overdue := n.overdue(d)
+		l := p.from(from)
+		for _, d := range n.passage(l, l.weather.GossipLoss) {
+			overdue := n.overdue(l, d)
 			n.clock.After(d, func() {
 				if n.ends[to].running() == 0 || n.seen[g.id]&(1<<to) != 0 || overdue() {
 					return
@@ -222,42 +239,38 @@ func (n *Network) forward(from int, g rumour) {
 
 // overdue returns what tells, on arrival, whether a message was a stray of the
 // time before the healing: those are lost with it.
-func (n *Network) overdue(d time.Duration) func() bool {
-	era, stray := n.era, d > n.weather.LatencyMax
+func (n *Network) overdue(l *link, d time.Duration) func() bool {
+	era, stray := n.era, d > l.weather.LatencyMax
 	return func() bool { return stray && n.era != era }
 }
 
-// heal ends every cut and lets everybody connect.
-func (n *Network) heal(w Weather) {
+// heal ends every cut and lets everybody connect. The weather of each link
+// becomes what after makes of it.
+func (n *Network) heal(after func(from, to int) Weather) {
 	n.era++
-	n.weather = w
-	for from := range n.links {
-		for to := range n.links[from] {
-			n.links[from][to].cut = false
-		}
+	for _, p := range n.pairs {
+		p.links[0].heal(after(p.a, p.b))
+		p.links[1].heal(after(p.b, p.a))
+		p.barred = false
 	}
-	n.each(func(p *pair) { p.barred = false })
 }
 
 // notice ends the connections that cannot carry messages both ways any more,
 // as keepalives do.
 func (n *Network) notice() {
-	n.each(func(p *pair) {
-		if p.up && !n.open(p) {
+	for _, p := range n.pairs {
+		if p.up && !p.open() {
 			n.disconnect(p, 5*time.Second)
 		}
-	})
+	}
 }
 
 // allow takes a replica off the network, or lets it back.
 func (n *Network) allow(number int, allowed bool) {
-	n.each(func(p *pair) {
-		if p.a != number && p.b != number {
-			return
-		}
+	for _, p := range n.of[number] {
 		p.barred = !allowed
 		if !allowed {
 			n.disconnect(p, 20*time.Second)
 		}
-	})
+	}
 }

@@ -23,6 +23,11 @@ type Plan struct {
 	HeartbeatEvery, RequestTimeout, TickEvery time.Duration
 	// Weather is the network until the cluster heals.
 	Weather Weather
+	// Sites are the sites of the replicas, by replica; empty: all at site 0.
+	Sites []int
+	// Paths are the directed lines between sites that have a weather of their
+	// own; all others have Weather.
+	Paths []Path
 	// Skews are the errors of the replicas' clocks at their first start.
 	Skews []time.Duration
 	// Absent replicas start only by a Join step.

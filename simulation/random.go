@@ -18,6 +18,11 @@ const (
 	streamReplica // and above: one for each process
 )
 
+// Streams that came later stand apart, far above those of the processes.
+const (
+	streamSites uint64 = 1<<60 + iota
+)
+
 // dice draws decisions from a seed.
 type dice struct{ *rand.Rand }
 

@@ -197,7 +197,7 @@ func (r *Replica) drain() {
 func (r *Replica) send(s fleetsync.Send) {
 	c := r.cluster
 	to := c.numberOf(s.To)
-	connection := c.network.pairs[r.number][to].serial
+	connection := c.network.connection(r.number, to)
 	if c.options.Intercept != nil && !c.options.Intercept(r.number, to, connection, s.Message) {
 		return
 	}

@@ -71,11 +71,9 @@ func (c *Cluster) join(r *Replica) {
 // partition keeps a group and the others apart for a while.
 func (c *Cluster) partition(s Step) {
 	apart := func(cut bool) {
-		for from := range c.replicas {
-			for to := range c.replicas {
-				if s.Group>>from&1 != s.Group>>to&1 {
-					c.network.links[from][to].cut = cut
-				}
+		for _, p := range c.network.pairs {
+			if s.Group>>p.a&1 != s.Group>>p.b&1 {
+				p.links[0].cut, p.links[1].cut = cut, cut
 			}
 		}
 	}
@@ -87,7 +85,11 @@ func (c *Cluster) partition(s Step) {
 
 // asymmetric makes one direction dead for a while.
 func (c *Cluster) asymmetric(s Step) {
-	l := &c.network.links[s.Replica][s.Peer]
+	p := c.network.pair(s.Replica, s.Peer)
+	if p == nil {
+		return
+	}
+	l := p.from(s.Replica)
 	c.cover.fault(FaultAsymmetric)
 	l.cut = true
 	c.clock.After(c.dice.duration(0, 60*time.Second), func() { c.network.notice() })
@@ -96,8 +98,8 @@ func (c *Cluster) asymmetric(s Step) {
 
 // sever ends a connection and bars the next one for a while.
 func (c *Cluster) sever(s Step) {
-	p := c.network.pairs[s.Replica][s.Peer]
-	if !p.up {
+	p := c.network.pair(s.Replica, s.Peer)
+	if p == nil || !p.up {
 		return
 	}
 	c.cover.fault(FaultDisconnect)
