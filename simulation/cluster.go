@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -124,6 +125,9 @@ func (c *Cluster) dial() {
 	c.clock.After(time.Second, c.dial)
 }
 
+// Plan returns what the cluster carries out. It must not be changed.
+func (c *Cluster) Plan() Plan { return c.plan }
+
 // Replica returns one of the replicas.
 func (c *Cluster) Replica(number int) *Replica { return c.replicas[number] }
 
@@ -138,6 +142,9 @@ func (c *Cluster) Coverage() *Coverage { return c.cover }
 
 // Traffic returns what engines have sent of one type of message so far.
 func (c *Cluster) Traffic(m fleetsync.MessageType) Traffic { return c.observer.traffic[m] }
+
+// Sent returns Traffic of every type that was sent.
+func (c *Cluster) Sent() map[fleetsync.MessageType]Traffic { return maps.Clone(c.observer.traffic) }
 
 // pulls returns how often anybody asked for records so far.
 func (c *Cluster) pulls() int {

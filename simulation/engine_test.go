@@ -9,12 +9,11 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/fleetsync/fleetd/simulation"
+	"github.com/fleetsync/fleetd/simulation/campaign"
 )
 
 var (
@@ -103,86 +102,42 @@ func seedsOf(t *testing.T, fresh int) []uint64 {
 	return seeds
 }
 
-// summary is what many runs have in common.
-type summary struct {
-	mu      sync.Mutex // guards all following fields
-	cover   *simulation.Coverage
-	seeds   int
-	hours   float64 // of virtual time, summed over the replicas
-	jumped  float64 // of them, passed while everybody slept
-	slowest time.Duration
-	failed  []failedSeed
-}
-
-type failedSeed struct {
-	seed uint64
-	err  error
-}
-
-func (s *summary) add(seed uint64, c *simulation.Cluster, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.seeds++
-	if err != nil {
-		s.failed = append(s.failed, failedSeed{seed, err})
-	}
-	if c == nil {
-		return
-	}
-	s.cover.Add(c.Coverage())
-	s.hours += c.Clock().Elapsed().Hours() * float64(c.Replicas())
-	s.jumped += c.Clock().Jumped().Hours() * float64(c.Replicas())
-	s.slowest = max(s.slowest, c.Took())
-}
-
-// runSeeds runs seeds on every processor, each on one goroutine.
-func runSeeds(seeds []uint64, change ...func(*simulation.Plan)) *summary {
-	s := &summary{cover: simulation.NewCoverage()}
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		group.Go(func() {
-			for {
-				n := next.Add(1) - 1
-				if n >= int64(len(seeds)) {
-					return
-				}
-				c, err := runSeed(seeds[n], simulation.Options{}, change...)
-				s.add(seeds[n], c, err)
-			}
-		})
-	}
-	group.Wait()
-	return s
-}
-
-// report prints the figures, and for each failed seed how to replay it.
-func (s *summary) report(t *testing.T, took time.Duration, replay string) {
+// runSeeds runs seeds on every processor, and reports the figures, and for each
+// seed that failed how to replay it: by TestSeed with those flags.
+func runSeeds(t *testing.T, cfg campaign.Config, flags string) *campaign.Result {
 	t.Helper()
-	for _, f := range s.failed {
-		t.Errorf("%v\nreplay: go test ./simulation -run 'TestSeed$' -seed %d%s -v", f.err, f.seed, replay)
+	began := time.Now()
+	result, err := campaign.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Logf("%d seeds in %s, %.1f a second; %.0f replica-hours, %.0f of them asleep; %d faults; slowest convergence %s\n%s",
-		s.seeds, took.Round(time.Millisecond), float64(s.seeds)/took.Seconds(), s.hours, s.jumped, s.cover.Total(), s.slowest, s.cover)
+	for i := range result.Failures {
+		f := &result.Failures[i]
+		t.Errorf("%v\nreplay: go test ./simulation -run 'TestSeed$' -seed %d%s -v", f, f.Seed, flags)
+	}
+	seconds := time.Since(began).Seconds()
+	t.Logf("%.1f seconds, %.1f seeds a second: %s", seconds, float64(result.Seeds)/seconds, result)
+	return result
 }
 
 // TestSeeds runs seeded plans of everything that goes wrong, and holds the
 // invariants of Check. Every kind of fault and every marker must have happened.
 func TestSeeds(t *testing.T) {
-	began := time.Now()
-	s := runSeeds(seedsOf(t, *seedsFlag))
-	s.report(t, time.Since(began), "")
-	if missing := s.cover.Missing(simulation.AllFaults(), simulation.AllMarkers()); len(missing) > 0 && s.seeds >= 300 {
+	result := runSeeds(t, campaign.Config{Seeds: seedsOf(t, *seedsFlag)}, "")
+	if missing := result.Coverage.Missing(simulation.AllFaults(), simulation.AllMarkers()); len(missing) > 0 && result.Seeds >= 300 {
 		t.Errorf("never happened: %s", strings.Join(missing, ", "))
 	}
 }
 
 // TestSeedsWithoutGossip proves that nothing depends on gossip.
 func TestSeedsWithoutGossip(t *testing.T) {
-	began := time.Now()
-	s := runSeeds(seedsOf(t, *seedsFlag/5), withoutGossip)
-	s.report(t, time.Since(began), " -nogossip")
-	if n := s.cover.Markers[simulation.SometimesGossip]; n != 0 {
+	plan := func(seed uint64) simulation.Plan {
+		plan := simulation.NewPlan(seed)
+		withoutGossip(&plan)
+		return plan
+	}
+	result := runSeeds(t, campaign.Config{Seeds: seedsOf(t, *seedsFlag/5), Plan: plan}, " -nogossip")
+	if n := result.Coverage.Markers[simulation.SometimesGossip]; n != 0 {
 		t.Errorf("%d gossiped batches although gossip is off", n)
 	}
 }

@@ -29,6 +29,9 @@ const (
 	InvariantWire         Invariant = "wire"             // what an honest peer sends is understood
 	InvariantSoundDisk    Invariant = "sound disk"       // a disk without a fault is read
 	InvariantProgress     Invariant = "progress"         // what must work on a sound machine works
+	InvariantDeterminism  Invariant = "determinism"      // a plan gives the same run each time
+	InvariantPanic        Invariant = "panic"            // nothing panics
+	InvariantOwn          Invariant = "own check"        // what a user's own check holds
 )
 
 // ErrFailed is wrapped by what Run and Check find wrong, each a *Violation.

@@ -1,0 +1,109 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fleetsync/fleetd/simulation"
+	fleetsync "github.com/fleetsync/fleetd/sync"
+)
+
+// outcome is what one run leaves behind.
+type outcome struct {
+	elapsed, jumped time.Duration // of one replica
+	replicas        int
+	took            time.Duration
+	trace           string
+	cover           *simulation.Coverage
+	traffic         map[fleetsync.MessageType]simulation.Traffic
+	repeated        bool
+	failure         *Failure
+}
+
+// Run runs every seed. What goes wrong in a run is a [Failure] of the result;
+// an error is of the campaign itself: the result then counts the runs that were
+// finished. Errors: that of ctx.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	cfg = cfg.withDefaults()
+	t := newTally(&cfg)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range cfg.Workers {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				place := int(next.Add(1) - 1)
+				if place >= len(cfg.Seeds) {
+					return
+				}
+				t.add(place, cfg.run(place)) //nolint:contextcheck // a run computes, and waits for nothing
+			}
+		})
+	}
+	group.Wait()
+	return t.result(), ctx.Err()
+}
+
+// run runs the seed at a place, twice when its turn has come.
+func (c *Config) run(place int) outcome {
+	seed := c.Seeds[place]
+	first := c.runOnce(seed)
+	if !c.repeats(place) {
+		return first
+	}
+	first.repeated = true
+	if second := c.runOnce(seed); second.trace != first.trace {
+		first.failure = failed(seed, c.Plan(seed), &simulation.Violation{
+			Invariant: simulation.InvariantDeterminism,
+			Text:      fmt.Sprintf("one run ended with the trace %s (%v), another with %s (%v)", first.trace, first.failure, second.trace, second.failure),
+		})
+	}
+	return first
+}
+
+// runOnce runs a seed. A panic is a failure with its stack.
+func (c *Config) runOnce(seed uint64) (o outcome) {
+	var plan simulation.Plan
+	defer func() {
+		if p := recover(); p != nil {
+			o.failure = failed(seed, plan, &simulation.Violation{
+				Invariant: simulation.InvariantPanic, Text: fmt.Sprintf("%v\n%s", p, debug.Stack()),
+			})
+		}
+	}()
+	plan = c.Plan(seed)
+	cluster, err := simulation.New(plan, c.Options())
+	if err == nil {
+		err = cluster.Run()
+		if err == nil && c.Check != nil {
+			err = c.Check(cluster)
+		}
+		o = outcomeOf(cluster)
+	}
+	if err != nil {
+		o.failure = failed(seed, plan, err)
+	}
+	return o
+}
+
+func outcomeOf(c *simulation.Cluster) outcome {
+	return outcome{
+		elapsed: c.Clock().Elapsed(), jumped: c.Clock().Jumped(), replicas: c.Replicas(), took: c.Took(),
+		trace: c.TraceSum(), cover: c.Coverage(), traffic: c.Sent(),
+	}
+}
+
+// failed names what an error is about: what no violation names, a user's own
+// check has found.
+func failed(seed uint64, plan simulation.Plan, err error) *Failure {
+	f := &Failure{Seed: seed, Plan: plan, Err: err, Invariant: simulation.InvariantOwn}
+	var v *simulation.Violation
+	if errors.As(err, &v) {
+		f.Invariant = v.Invariant
+	}
+	return f
+}

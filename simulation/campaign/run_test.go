@@ -1,0 +1,159 @@
+package campaign_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fleetsync/fleetd/simulation"
+	"github.com/fleetsync/fleetd/simulation/campaign"
+)
+
+// Tests of this folder run few seeds of their own; the flag is that of the
+// tests of package simulation, which run together with these.
+var _ = flag.Int("seeds", 0, "without effect here")
+
+// small returns a plan of two replicas and a few writes, so that a run takes a
+// millisecond or two.
+func small(seed uint64) simulation.Plan {
+	plan := simulation.Calm(seed, 2)
+	for n := range 4 {
+		plan.Steps = append(plan.Steps, simulation.Step{After: time.Second, Act: simulation.ActWrite, Replica: n % 2, Count: n})
+	}
+	return plan
+}
+
+func TestTheSumDoesNotDependOnTheOrderOfFinishing(t *testing.T) {
+	var results []*campaign.Result
+	for _, workers := range []int{1, 2, 5} {
+		var done []int
+		cfg := campaign.Config{
+			Seeds: campaign.Fresh(100, 12), Workers: workers, RepeatEvery: 4,
+			Progress: func(p campaign.Progress) { done = append(done, p.Done) },
+		}
+		result, err := campaign.Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, d := range done {
+			if d != n+1 {
+				t.Errorf("progress %d says that %d are done", n+1, d)
+			}
+		}
+		if len(done) != 12 || result.Repeated != 3 || result.TraceHash == "" || result.NodeHours == 0 || result.Faults() == 0 {
+			t.Errorf("%d calls of Progress, %s", len(done), result)
+		}
+		results = append(results, result)
+	}
+	for _, other := range results[1:] {
+		if diff := cmp.Diff(results[0], other); diff != "" {
+			t.Errorf("one worker and several differ:\n%s", diff)
+		}
+	}
+}
+
+func TestSeedsAreAddedUpInTheirOrder(t *testing.T) {
+	hash := func(seeds ...uint64) string {
+		result, err := campaign.Run(t.Context(), campaign.Config{Seeds: seeds, Plan: small})
+		if err != nil || len(result.Failures) > 0 {
+			t.Fatal(err, result)
+		}
+		return result.TraceHash
+	}
+	if hash(1, 2) == hash(2, 1) {
+		t.Error("the order of the seeds is not part of the hash")
+	}
+}
+
+func TestAPanicIsAFailureOfItsSeed(t *testing.T) {
+	result, err := campaign.Run(t.Context(), campaign.Config{
+		Seeds: campaign.Fresh(0, 4), Plan: small,
+		Check: func(c *simulation.Cluster) error {
+			if c.Plan().Seed == 3 {
+				panic("planted")
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Failures) != 1 || result.Seeds != 4 {
+		t.Fatalf("want one failure in 4 seeds, got %s", result)
+	}
+	f := result.Failures[0]
+	if f.Seed != 3 || f.Invariant != simulation.InvariantPanic || len(f.Plan.Steps) != 4 {
+		t.Errorf("got seed %d, %s, %s", f.Seed, f.Invariant, &f.Plan)
+	}
+	for _, part := range []string{"planted", "run_test.go"} {
+		if !strings.Contains(f.Err.Error(), part) {
+			t.Errorf("the error has no %s: %v", part, f.Err)
+		}
+	}
+}
+
+func TestWhatRunsOtherwiseTheSecondTimeIsAFailure(t *testing.T) {
+	planned := 0
+	result, err := campaign.Run(t.Context(), campaign.Config{
+		Seeds: campaign.Fresh(0, 3), Workers: 1, RepeatEvery: 2,
+		Plan: func(seed uint64) simulation.Plan {
+			planned++
+			plan := small(seed)
+			if planned == 5 { // the second time of the third seed
+				plan.Rest = time.Second
+			}
+			return plan
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Failures) != 1 || result.Failures[0].Seed != 3 || result.Failures[0].Invariant != simulation.InvariantDeterminism {
+		t.Errorf("want seed 3 to break %s, got %v", simulation.InvariantDeterminism, result.Failures)
+	}
+}
+
+func TestAnOwnCheckFailsASeed(t *testing.T) {
+	planted := errors.New("planted")
+	result, err := campaign.Run(t.Context(), campaign.Config{
+		Seeds: []uint64{7}, Plan: small,
+		Check: func(c *simulation.Cluster) error {
+			if !c.Replica(1).Running() {
+				return errors.New("not running")
+			}
+			return planted
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Failures) != 1 || !errors.Is(result.Failures[0].Err, planted) || result.Failures[0].Invariant != simulation.InvariantOwn {
+		t.Errorf("want the planted failure, got %v", result.Failures)
+	}
+	if result.Convergence != (campaign.Quantiles{}) {
+		t.Errorf("a run that failed has converged after %v", result.Convergence)
+	}
+}
+
+func TestACancelledCampaignSaysWhatItDid(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	result, err := campaign.Run(ctx, campaign.Config{
+		Seeds: campaign.Fresh(0, 1000), Plan: small, Workers: 2,
+		Progress: func(p campaign.Progress) {
+			if p.Done == 5 {
+				cancel()
+			}
+		},
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("want the error of the context, got %v", err)
+	}
+	if result.Seeds < 5 || result.Seeds > 7 || result.TraceHash != "" {
+		t.Errorf("want 5 to 7 seeds and no hash, got %s", result)
+	}
+}
