@@ -21,6 +21,14 @@ type Options struct {
 	// gets it: false drops it. It is for planting faults of the code. connection
 	// numbers the connections of the two from 1.
 	Intercept func(from, to int, connection uint64, m fleetsync.Message) (deliver bool)
+	// Observe is told what happens, as it happens, in the cluster's goroutine; nil
+	// for nobody. It must not touch the cluster. The run is the same with and
+	// without it.
+	Observe func(Event)
+	// Sample is how often divergence is measured, in virtual time; 0 never.
+	// Without it there are no EventSample and EventEverywhere, and Propagation
+	// is empty.
+	Sample time.Duration
 }
 
 // Cluster is a fleet of replicas in virtual time. Its methods may be called
@@ -30,7 +38,7 @@ type Cluster struct {
 	options  Options
 	clock    *Clock
 	trace    *Trace
-	cover    *Coverage
+	cover    *counter
 	dice     dice // of everything but the network
 	network  *Network
 	atlas    atlas
@@ -39,6 +47,8 @@ type Cluster struct {
 	notary   *notary
 	model    *model
 	observer *observer
+	watch    *observation // nil: nobody observes
+	spread   *spread      // nil: nobody measures
 	replicas []*Replica
 	numbers  map[merge.InstanceID]int
 	failure  error
@@ -62,15 +72,19 @@ func (c codec) DecodeFrame(frame []byte) (fleetsync.Message, error) {
 // later, and know their fleet as the plan says.
 func New(plan Plan, options Options) (*Cluster, error) {
 	c := &Cluster{
-		plan: plan, options: options, clock: NewClock(), cover: NewCoverage(),
+		plan: plan, options: options, clock: NewClock(),
 		dice: newDice(plan.Seed, streamWork), numbers: map[merge.InstanceID]int{},
 		notary: newNotary(entropy(plan.Seed, streamKeys+100)),
 	}
 	c.atlas = newAtlas(&c.plan)
 	c.trace = newTrace(c.clock, options.Trace)
+	c.watch = newObservation(c.clock, options.Observe)
+	c.spread = newSpread(c, options.Sample)
+	c.cover = &counter{NewCoverage(), c.watch}
 	c.observer = newObserver(c.trace, c.cover)
 	c.model = newModel(c)
 	c.network = newNetwork(c.clock, newDice(plan.Seed, streamNetwork), c.trace, c.cover)
+	c.network.watch = c.watch
 	var err error
 	if c.codec.Codec, err = fleetsync.NewCodec(); err != nil {
 		return nil, err
@@ -138,7 +152,7 @@ func (c *Cluster) Replicas() int { return len(c.replicas) }
 func (c *Cluster) Clock() *Clock { return c.clock }
 
 // Coverage returns what happened so far.
-func (c *Cluster) Coverage() *Coverage { return c.cover }
+func (c *Cluster) Coverage() *Coverage { return c.cover.Coverage }
 
 // Traffic returns what engines have sent of one type of message so far.
 func (c *Cluster) Traffic(m fleetsync.MessageType) Traffic { return c.observer.traffic[m] }
@@ -198,6 +212,8 @@ func (c *Cluster) Run() error {
 func (c *Cluster) Heal() error {
 	c.trace.note("plan", "heal")
 	c.healed = true
+	c.watch.heal()
+	c.spread.heal()
 	c.network.heal(c.atlas.sound)
 	for _, r := range c.replicas {
 		r.disk.repair()
@@ -254,6 +270,7 @@ func (c *Cluster) Converge() error {
 		case difference == "" && c.failure == nil:
 			c.took = c.clock.Now().Sub(began)
 			c.trace.note("plan", "converged")
+			c.watch.emit(Event{Kind: EventConverged, Replica: Nobody, Peer: Nobody, Since: c.clock.Elapsed() - c.took})
 			return nil
 		case c.failure == nil && !c.clock.Now().Before(deadline):
 			c.fail(InvariantLiveness, "not one fleet %s after the last fault: %s", c.Bound(), difference)

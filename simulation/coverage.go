@@ -77,8 +77,18 @@ func NewCoverage() *Coverage {
 	return &Coverage{Faults: map[Fault]int{}, Markers: map[Marker]int{}}
 }
 
-func (c *Coverage) fault(f Fault)      { c.Faults[f]++ }
-func (c *Coverage) sometimes(m Marker) { c.Markers[m]++ }
+// counter counts what happens in a run, and tells who observes it.
+type counter struct {
+	*Coverage
+	watch *observation
+}
+
+func (c *counter) fault(f Fault) {
+	c.Faults[f]++
+	c.watch.fault(f)
+}
+
+func (c *counter) sometimes(m Marker) { c.Markers[m]++ }
 
 // Add adds the counts of another run.
 func (c *Coverage) Add(o *Coverage) {

@@ -16,7 +16,7 @@ var errDisk = errors.New("simulation: disk failed")
 type disk struct {
 	*store.Memory
 	dice  dice
-	cover *Coverage
+	cover *counter
 	// refuse, doubt and unreadable are how many of the next updates fail without
 	// effect, how many fail although they happened, and how many snapshots
 	// fail.
@@ -27,7 +27,7 @@ type disk struct {
 	tripped func()
 }
 
-func newDisk(d dice, cover *Coverage) *disk {
+func newDisk(d dice, cover *counter) *disk {
 	return &disk{Memory: store.NewMemory(), dice: d, cover: cover}
 }
 

@@ -34,6 +34,7 @@ func (r *Replica) receive(from int, frame []byte) {
 		return
 	}
 	r.cluster.observer.received(r, from, m)
+	r.cluster.watch.received(r.number, from, m.Type(), len(frame))
 	r.process.engine.Receive(r.cluster.replicas[from].ID(), m)
 	r.drain()
 }
@@ -54,6 +55,7 @@ func (r *Replica) gossip(from int, g rumour) {
 		}
 	}
 	r.note("hears of %d by gossip: %d records, %d announced", from, len(batch.Records), len(batch.Announced))
+	c.watch.heard(r.number, from, len(g.data))
 	if len(batch.Announced) > 0 {
 		c.cover.sometimes(SometimesAnnounced)
 	}

@@ -12,7 +12,8 @@ type Network struct {
 	clock *Clock
 	dice  dice
 	trace *Trace
-	cover *Coverage
+	cover *counter
+	watch *observation
 	ends  []endpoint
 	pairs []*pair   // all that can connect, in the order in which they were wired
 	of    [][]*pair // by replica its own, by the number of the other
@@ -47,7 +48,7 @@ type rumour struct {
 	data []byte
 }
 
-func newNetwork(clock *Clock, d dice, trace *Trace, cover *Coverage) *Network {
+func newNetwork(clock *Clock, d dice, trace *Trace, cover *counter) *Network {
 	return &Network{clock: clock, dice: d, trace: trace, cover: cover}
 }
 
@@ -107,6 +108,7 @@ func (n *Network) connect(p *pair) {
 	p.up = true
 	p.serial++
 	n.trace.note("net", "connect %d-%d", p.a, p.b)
+	n.watch.of(EventConnect, p.a, p.b)
 	for side := range p.noticed {
 		n.clock.After(n.dice.duration(time.Millisecond, 60*time.Millisecond), n.noticing(p, side, p.serial))
 	}
@@ -148,6 +150,7 @@ func (n *Network) disconnect(p *pair, late time.Duration) {
 	}
 	p.up = false
 	n.trace.note("net", "disconnect %d-%d", p.a, p.b)
+	n.watch.of(EventDisconnect, p.a, p.b)
 	for side := range p.noticed {
 		serial := p.serial
 		n.clock.After(n.dice.duration(0, late), func() {
@@ -193,6 +196,7 @@ func (n *Network) send(from, to int, frame []byte) {
 		return
 	}
 	l, serial, process := p.from(from), p.serial, n.ends[to].running()
+	sent := n.clock.Elapsed()
 	for _, d := range n.passage(l, l.weather.Loss) {
 		overdue := n.overdue(l, d)
 		n.clock.After(d, func() {
@@ -205,6 +209,7 @@ func (n *Network) send(from, to int, frame []byte) {
 				}
 				n.cover.fault(FaultStraggler)
 			}
+			n.watch.arrives(sent)
 			n.ends[to].receive(from, frame)
 		})
 	}
@@ -218,12 +223,14 @@ func (n *Network) publish(from int, data []byte) {
 }
 
 func (n *Network) forward(from int, g rumour) {
+	sent := n.clock.Elapsed()
 	for _, p := range n.of[from] {
 		to := p.other(from)
 		if !p.up || n.seen[g.id]&(1<<to) != 0 {
 			continue
 		}
 		l := p.from(from)
+		n.watch.hop(from, to, len(g.data))
 		for _, d := range n.passage(l, l.weather.GossipLoss) {
 			overdue := n.overdue(l, d)
 			n.clock.After(d, func() {
@@ -231,6 +238,7 @@ func (n *Network) forward(from int, g rumour) {
 					return
 				}
 				n.seen[g.id] |= 1 << to
+				n.watch.arrives(sent)
 				n.ends[to].gossip(from, g)
 			})
 		}

@@ -12,7 +12,7 @@ import (
 // coverage. It decides nothing.
 type observer struct {
 	trace    *Trace
-	cover    *Coverage
+	cover    *counter
 	timeouts map[*process]uint64 // the newest counter seen of each process
 	traffic  map[fleetsync.MessageType]Traffic
 }
@@ -23,7 +23,7 @@ type Traffic struct {
 	Bytes    int64
 }
 
-func newObserver(t *Trace, c *Coverage) *observer {
+func newObserver(t *Trace, c *counter) *observer {
 	return &observer{trace: t, cover: c, timeouts: map[*process]uint64{}, traffic: map[fleetsync.MessageType]Traffic{}}
 }
 

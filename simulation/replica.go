@@ -110,6 +110,8 @@ func (r *Replica) start() error {
 	}
 	r.process = p
 	r.note("start, process %d", p.number)
+	c.watch.of(EventStart, r.number, Nobody)
+	c.spread.started(r)
 	r.drain()
 	r.tick(p)
 	return nil
@@ -124,6 +126,8 @@ func (r *Replica) attempt(rec *merge.Record) error {
 // onCommit is the store's OnCommit.
 func (r *Replica) onCommit(commit store.Commit) {
 	r.cluster.model.committed(r, &commit)
+	r.cluster.watch.committed(r.number, &commit)
+	r.cluster.spread.committed(r, &commit)
 	p := r.process
 	if p == nil || commit.Path != store.PathLocal {
 		return
@@ -207,6 +211,7 @@ func (r *Replica) send(s fleetsync.Send) {
 		return
 	}
 	c.observer.sent(r, to, s.Message, len(frame))
+	c.watch.sent(r.number, to, s.Message.Type(), len(frame))
 	c.network.send(r.number, to, frame)
 }
 
@@ -256,6 +261,7 @@ func (r *Replica) kill(late time.Duration) {
 		return
 	}
 	r.note("dies")
+	r.cluster.watch.of(EventStop, r.number, Nobody)
 	r.process = nil
 	r.disk = r.disk.restart()
 	r.cluster.network.died(r.number, late)

@@ -10,6 +10,7 @@ import (
 // no sense now is skipped. What goes wrong is in Err.
 func (c *Cluster) Do(s Step) {
 	c.trace.note("plan", "%s", s)
+	c.watch.step(s)
 	r := c.replicas[s.Replica]
 	switch s.Act {
 	case ActPartition:
@@ -20,6 +21,7 @@ func (c *Cluster) Do(s Step) {
 		c.sever(s)
 	case ActJump:
 		c.clock.Jump(s.For)
+		c.watch.emit(Event{Kind: EventJump, Replica: Nobody, Peer: Nobody, Since: c.clock.Elapsed() - s.For})
 		c.cover.fault(FaultAbsence)
 	case ActAudit:
 		c.checkCursors()
@@ -44,9 +46,9 @@ func (c *Cluster) doToProcess(r *Replica, s Step) (done bool) {
 	case ActCrashWrite:
 		c.crashWriting(r, s)
 	case ActAbsence:
-		c.network.allow(r.number, false)
+		c.leave(r)
 	case ActReturn:
-		c.network.allow(r.number, true)
+		c.comeBack(r)
 	case ActJoin:
 		c.join(r)
 	case ActBackup:
@@ -68,6 +70,19 @@ func (c *Cluster) join(r *Replica) {
 	}
 }
 
+// leave takes a replica off the network until it comes back.
+func (c *Cluster) leave(r *Replica) {
+	c.network.allow(r.number, false)
+	c.watch.of(EventLeave, r.number, Nobody)
+	c.spread.away(r, true)
+}
+
+func (c *Cluster) comeBack(r *Replica) {
+	c.network.allow(r.number, true)
+	c.watch.of(EventReturn, r.number, Nobody)
+	c.spread.away(r, false)
+}
+
 // partition keeps a group and the others apart for a while.
 func (c *Cluster) partition(s Step) {
 	apart := func(cut bool) {
@@ -78,9 +93,13 @@ func (c *Cluster) partition(s Step) {
 		}
 	}
 	c.cover.fault(FaultPartition)
+	ended := c.watch.begin(Event{Fault: FaultPartition, Replica: Nobody, Peer: Nobody, Group: s.Group})
 	apart(true)
 	c.clock.After(c.dice.duration(0, 30*time.Second), func() { c.network.notice() })
-	c.clock.After(s.For, func() { apart(false) })
+	c.clock.After(s.For, func() {
+		apart(false)
+		ended()
+	})
 }
 
 // asymmetric makes one direction dead for a while.
@@ -91,9 +110,13 @@ func (c *Cluster) asymmetric(s Step) {
 	}
 	l := p.from(s.Replica)
 	c.cover.fault(FaultAsymmetric)
+	ended := c.watch.begin(Event{Fault: FaultAsymmetric, Replica: s.Replica, Peer: s.Peer})
 	l.cut = true
 	c.clock.After(c.dice.duration(0, 60*time.Second), func() { c.network.notice() })
-	c.clock.After(s.For, func() { l.cut = false })
+	c.clock.After(s.For, func() {
+		l.cut = false
+		ended()
+	})
 }
 
 // sever ends a connection and bars the next one for a while.

@@ -55,6 +55,7 @@ func (v *Violation) Unwrap() error { return ErrFailed }
 func (c *Cluster) fail(i Invariant, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.trace.note("!!!", "%s: %s", i, text)
+	c.watch.emit(Event{Kind: EventViolation, Replica: Nobody, Peer: Nobody, Text: string(i) + ": " + text})
 	if c.failure == nil {
 		c.failure = &Violation{Invariant: i, Text: text}
 	}

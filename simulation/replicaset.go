@@ -1,0 +1,28 @@
+package simulation
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// replicaSet is a set of replicas, one bit each.
+type replicaSet []uint64
+
+func newReplicaSet(n int) replicaSet { return make(replicaSet, (n+63)/64) }
+
+func (s replicaSet) has(n int) bool { return s[n/64]>>(n%64)&1 != 0 }
+func (s replicaSet) add(n int)      { s[n/64] |= 1 << (n % 64) }
+func (s replicaSet) remove(n int)   { s[n/64] &^= 1 << (n % 64) }
+
+func (s replicaSet) empty() bool {
+	return !slices.ContainsFunc(s, func(w uint64) bool { return w != 0 })
+}
+
+// lacking returns how many of s are not in other.
+func (s replicaSet) lacking(other replicaSet) int {
+	n := 0
+	for i := range s {
+		n += bits.OnesCount64(s[i] &^ other[i])
+	}
+	return n
+}
