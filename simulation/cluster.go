@@ -83,7 +83,7 @@ func New(plan Plan, options Options) (*Cluster, error) {
 	c.cover = &counter{NewCoverage(), c.watch}
 	c.observer = newObserver(c.trace, c.cover)
 	c.model = newModel(c)
-	c.network = newNetwork(c.clock, newDice(plan.Seed, streamNetwork), c.trace, c.cover)
+	c.network = newNetwork(c.clock, plan.Seed, c.trace, c.cover)
 	c.network.watch = c.watch
 	var err error
 	if c.codec.Codec, err = fleetsync.NewCodec(); err != nil {
@@ -136,6 +136,7 @@ func (c *Cluster) dial() {
 		eager = 1
 	}
 	c.network.dial(eager)
+	c.network.ripen()
 	c.clock.After(time.Second, c.dial)
 }
 

@@ -38,6 +38,13 @@ const (
 	FaultDiskDoubt       Fault = "disk doubt"       // an update failed and is there
 	FaultDiskRead        Fault = "disk read"        // a snapshot failed
 	FaultTwin            Fault = "twin"             // two writes under one stamp, of a cloned machine
+	FaultCorrupt         Fault = "corrupt"          // a message was damaged, and its connection ended
+	FaultThrottle        Fault = "throttle"         // a message waited for those before it
+	FaultOverflow        Fault = "overflow"         // a message vanished from a full queue
+	FaultClog            Fault = "clog"             // a message waited for its line to be free
+	FaultFlap            Fault = "flap"             // a line went down and up again
+	FaultLossy           Fault = "lossy"            // a message vanished on a line that is bad one way
+	FaultLate            Fault = "late"             // a message came hours to weeks later
 )
 
 // Marker names something that must happen now and then for a run to mean
@@ -146,6 +153,7 @@ func AllFaults() []Fault {
 		FaultPartition, FaultAsymmetric, FaultDisconnect, FaultUnseenReconnect, FaultCrash, FaultCrashWriting,
 		FaultAbsence, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultSkew, FaultDrift,
 		FaultSlowDisk, FaultDiskRefused, FaultDiskDoubt, FaultDiskRead, FaultTwin,
+		FaultCorrupt, FaultThrottle, FaultOverflow, FaultClog, FaultFlap, FaultLossy, FaultLate,
 	}
 }
 

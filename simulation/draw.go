@@ -31,6 +31,7 @@ func NewPlan(seed uint64) Plan {
 	p.clockFaults()
 	p.members()
 	p.absences()
+	p.storms(newDice(seed, streamStorms))
 	p.plan.Steps = arrange(p.events)
 	p.plan.Rest = p.duration(0, 20*time.Second)
 	p.plan.sites(newDice(seed, streamSites))
@@ -75,24 +76,6 @@ func (p *planner) fleet() {
 	}
 }
 
-func (p *planner) weather() Weather {
-	w := Weather{LatencyMin: time.Millisecond, LatencyMax: p.duration(5*time.Millisecond, 300*time.Millisecond), Ordered: p.chance(0.5)}
-	if p.chance(0.6) {
-		w.Loss = 0.25 * p.Float64() * p.Float64()
-	}
-	w.GossipLoss = pick(p.dice, 0, 0.1, 0.5, 0.9)
-	if p.chance(0.5) {
-		w.Duplicate = 0.1 * p.Float64()
-	}
-	if p.chance(0.5) {
-		w.Stray, w.StrayMax = 0.1*p.Float64(), p.duration(time.Second, 40*time.Second)
-	}
-	if p.chance(0.5) {
-		w.Straggle = 0.3
-	}
-	return w
-}
-
 // work draws what agents do.
 func (p *planner) work() {
 	for range p.between(10, 70) {
@@ -123,21 +106,6 @@ func (p *planner) work() {
 	if p.chance(0.15) {
 		a, b := p.two()
 		p.add(p.at(), Step{Act: ActTwin, Replica: a, Peer: b, Count: p.IntN(p.keys)})
-	}
-}
-
-func (p *planner) networkFaults() {
-	for range p.IntN(4) {
-		group := uint64(1 + p.IntN(1<<p.plan.Replicas-2))
-		p.add(p.at(), Step{Act: ActPartition, Group: group, For: p.duration(time.Second, p.length/2)})
-	}
-	for range p.IntN(3) {
-		a, b := p.two()
-		p.add(p.at(), Step{Act: ActAsymmetric, Replica: a, Peer: b, For: p.duration(time.Second, p.length/2)})
-	}
-	for range p.IntN(6) {
-		a, b := p.two()
-		p.add(p.at(), Step{Act: ActDisconnect, Replica: a, Peer: b, For: p.duration(0, 20*time.Second)})
 	}
 }
 

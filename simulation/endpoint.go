@@ -1,7 +1,11 @@
 package simulation
 
 import (
+	"fmt"
+
+	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state"
+	"github.com/fleetsync/fleetd/store"
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
@@ -41,7 +45,7 @@ func (r *Replica) receive(from int, frame []byte) {
 
 // gossip does what a node does with a message before it reaches the engine and
 // other peers: decode it, and check every signature.
-func (r *Replica) gossip(from int, g rumour) {
+func (r *Replica) gossip(from int, g *rumour) {
 	c := r.cluster
 	batch, err := fleetsync.DecodeGossip(g.data, c.charter.fleet, state.Indexer{}.EventType)
 	if err != nil {
@@ -54,6 +58,11 @@ func (r *Replica) gossip(from int, g rumour) {
 			return
 		}
 	}
+	news, err := r.news(&batch)
+	if err != nil || !news {
+		r.note("ignores gossip of %d: %v", from, err)
+		return
+	}
 	r.note("hears of %d by gossip: %d records, %d announced", from, len(batch.Records), len(batch.Announced))
 	c.watch.heard(r.number, from, len(g.data))
 	if len(batch.Announced) > 0 {
@@ -62,4 +71,75 @@ func (r *Replica) gossip(from int, g rumour) {
 	c.network.forward(r.number, g)
 	r.process.engine.Gossip(c.replicas[from].ID(), batch)
 	r.drain()
+}
+
+// news reports whether gossip says anything that is not known. What does not
+// goes to nobody, so that old gossip ends where it comes to.
+func (r *Replica) news(batch *fleetsync.GossipBatch) (news bool, err error) {
+	news = len(batch.Announced) > 0
+	err = r.Store().View(func(s *store.Reader) error {
+		for _, rec := range batch.Records {
+			known, err := fleetsync.Known(s, rec.Key, rec.Version())
+			if err != nil {
+				return err
+			}
+			news = news || !known
+		}
+		return nil
+	})
+	return news, err
+}
+
+// spoilt gives damaged bytes to the decoders, which a connection would keep
+// from them: they must refuse them, or read something without harm. What they
+// read of records must not pass for what somebody signed.
+func (r *Replica) spoilt(from int, data []byte, gossip bool) {
+	c := r.cluster
+	records, err := r.decodeSpoilt(data, gossip)
+	r.note("gets %d damaged bytes of %d: %v", len(data), from, err)
+	for i, ok := range c.notary.verify(records) {
+		if ok && c.model.versions[records[i].Hash()] == nil {
+			c.fail(InvariantAuthority, "replica %d takes a damaged %s of %d for signed", r.number, records[i].Key, from)
+		}
+	}
+}
+
+func (r *Replica) decodeSpoilt(data []byte, gossip bool) (records []*merge.Record, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			r.cluster.fail(InvariantWire, "decoding %x panics: %v", data, fault)
+		}
+	}()
+	if gossip {
+		batch, err := fleetsync.DecodeGossip(data, r.cluster.charter.fleet, state.Indexer{}.EventType)
+		return batch.Records, err
+	}
+	m, err := r.cluster.codec.DecodeFrame(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, wire := range wiresOf(m) {
+		rec, err := merge.Decode(wire)
+		if err != nil {
+			return nil, fmt.Errorf("record: %w", err)
+		}
+		records = append(records, &rec)
+	}
+	if _, err := r.cluster.codec.Encode(m); err != nil {
+		r.cluster.fail(InvariantWire, "what was decoded of %x cannot be encoded: %v", data, err)
+	}
+	return records, nil
+}
+
+// wiresOf returns the records of a message.
+func wiresOf(m fleetsync.Message) [][]byte {
+	switch m := m.(type) {
+	case *fleetsync.ChangesPage:
+		return m.Records
+	case *fleetsync.Records:
+		return m.Records
+	case *fleetsync.Page:
+		return m.Records
+	}
+	return nil
 }

@@ -11,14 +11,22 @@ import (
 type Network struct {
 	clock *Clock
 	dice  dice
+	storm dice // of what came later than dice, so that its draws stay as they were
 	trace *Trace
 	cover *counter
 	watch *observation
 	ends  []endpoint
 	pairs []*pair   // all that can connect, in the order in which they were wired
 	of    [][]*pair // by replica its own, by the number of the other
-	seen  []uint64  // by gossip message: who has it, one bit each
+	late  []late    // what arrives weeks later
 	era   int       // counts the healings
+}
+
+// late is a message that arrives long after, whether anybody slept meanwhile
+// or not.
+type late struct {
+	at     time.Time
+	arrive func()
 }
 
 // endpoint is what the network tells a replica. Its process may be down.
@@ -28,7 +36,9 @@ type endpoint interface {
 	connected(peer int)
 	disconnected(peer int)
 	receive(from int, frame []byte)
-	gossip(from int, g rumour)
+	gossip(from int, g *rumour)
+	// spoilt takes a damaged message, before anything is made of its end.
+	spoilt(from int, data []byte, gossip bool)
 }
 
 // pair is what two replicas have between them that can connect. a is less
@@ -44,12 +54,23 @@ type pair struct {
 
 // rumour is one gossip message on its way.
 type rumour struct {
-	id   int
 	data []byte
+	has  replicaSet
 }
 
-func newNetwork(clock *Clock, d dice, trace *Trace, cover *counter) *Network {
-	return &Network{clock: clock, dice: d, trace: trace, cover: cover}
+func (n *Network) newRumour(data []byte, has ...int) *rumour {
+	g := &rumour{data: data, has: newReplicaSet(len(n.ends))}
+	for _, number := range has {
+		g.has.add(number)
+	}
+	return g
+}
+
+func newNetwork(clock *Clock, seed uint64, trace *Trace, cover *counter) *Network {
+	return &Network{
+		clock: clock, dice: newDice(seed, streamNetwork), storm: newDice(seed, streamStorm),
+		trace: trace, cover: cover,
+	}
 }
 
 // attach adds an endpoint; its number is the count of earlier ones.
@@ -89,7 +110,13 @@ func (p *pair) from(number int) *link {
 	return &p.links[1]
 }
 
-func (p *pair) open() bool { return !p.links[0].cut && !p.links[1].cut }
+// open reports whether a connection can begin.
+func (p *pair) open() bool { return p.whole() && !p.links[0].clogged && !p.links[1].clogged }
+
+// whole reports whether messages pass both ways, sooner or later.
+func (p *pair) whole() bool {
+	return !p.links[0].cut && !p.links[0].down && !p.links[1].cut && !p.links[1].down
+}
 
 // dial begins the connections that can begin. The owner calls it every now and
 // then; each pair tries with the probability eager.
@@ -196,60 +223,117 @@ func (n *Network) send(from, to int, frame []byte) {
 		return
 	}
 	l, serial, process := p.from(from), p.serial, n.ends[to].running()
+	if process == 0 {
+		return
+	}
 	sent := n.clock.Elapsed()
-	for _, d := range n.passage(l, l.weather.Loss) {
-		overdue := n.overdue(l, d)
-		n.clock.After(d, func() {
-			if process == 0 || n.ends[to].running() != process || overdue() {
+	n.carry(l, parcel{
+		size: len(frame), loss: l.weather.Loss,
+		arrive: func(spoilt bool) {
+			switch {
+			case n.ends[to].running() != process:
 				return
-			}
-			if !p.up || p.serial != serial {
-				if !n.dice.chance(l.weather.Straggle) {
+			case p.up && p.serial == serial:
+				if spoilt {
+					n.spoil(p, from, frame, false)
 					return
 				}
+			case spoilt || !n.dice.chance(l.weather.Straggle):
+				return
+			default:
 				n.cover.fault(FaultStraggler)
 			}
 			n.watch.arrives(sent)
 			n.ends[to].receive(from, frame)
-		})
-	}
+		},
+		late: func() {
+			if n.ends[to].running() == process {
+				n.cover.fault(FaultLate)
+				n.watch.arrives(sent)
+				n.ends[to].receive(from, frame)
+			}
+		},
+	})
 }
 
 // publish floods one gossip message from a replica through whoever is
 // connected; each replica gets it once at most.
 func (n *Network) publish(from int, data []byte) {
-	n.seen = append(n.seen, 1<<from)
-	n.forward(from, rumour{id: len(n.seen) - 1, data: data})
+	n.forward(from, n.newRumour(data, from))
 }
 
-func (n *Network) forward(from int, g rumour) {
+func (n *Network) forward(from int, g *rumour) {
 	sent := n.clock.Elapsed()
 	for _, p := range n.of[from] {
 		to := p.other(from)
-		if !p.up || n.seen[g.id]&(1<<to) != 0 {
+		if !p.up || g.has.has(to) {
 			continue
 		}
 		l := p.from(from)
 		n.watch.hop(from, to, len(g.data))
-		for _, d := range n.passage(l, l.weather.GossipLoss) {
-			overdue := n.overdue(l, d)
-			n.clock.After(d, func() {
-				if n.ends[to].running() == 0 || n.seen[g.id]&(1<<to) != 0 || overdue() {
-					return
+		n.carry(l, parcel{
+			size: len(g.data), loss: l.weather.GossipLoss,
+			arrive: func(spoilt bool) {
+				switch {
+				case n.ends[to].running() == 0 || g.has.has(to):
+				case spoilt:
+					n.spoil(p, from, g.data, true)
+				default:
+					g.has.add(to)
+					n.watch.arrives(sent)
+					n.ends[to].gossip(from, g)
 				}
-				n.seen[g.id] |= 1 << to
-				n.watch.arrives(sent)
-				n.ends[to].gossip(from, g)
-			})
-		}
+			},
+			late: func() {
+				// Those who have had it have forgotten that by now.
+				if n.ends[to].running() != 0 {
+					n.cover.fault(FaultLate)
+					n.watch.arrives(sent)
+					n.ends[to].gossip(from, n.newRumour(g.data, from, to))
+				}
+			},
+		})
 	}
 }
 
-// overdue returns what tells, on arrival, whether a message was a stray of the
-// time before the healing: those are lost with it.
-func (n *Network) overdue(l *link, d time.Duration) func() bool {
-	era, stray := n.era, d > l.weather.LatencyMax
-	return func() bool { return stray && n.era != era }
+// spoil damages what arrives from one end of a pair. The transport refuses it
+// and gives the connection up; both ends notice.
+func (n *Network) spoil(p *pair, from int, data []byte, gossip bool) {
+	n.cover.fault(FaultCorrupt)
+	n.ends[p.other(from)].spoilt(from, damage(n.storm, data), gossip)
+	n.disconnect(p, time.Second)
+}
+
+// damage returns a copy of a message of which some bits are others, or the end
+// is missing.
+func damage(d dice, data []byte) []byte {
+	bad := slices.Clone(data)
+	if d.chance(0.2) {
+		bad = bad[:d.IntN(len(bad))]
+	}
+	for range d.between(1, 8) {
+		if len(bad) > 0 {
+			bad[d.IntN(len(bad))] ^= 1 << d.IntN(8)
+		}
+	}
+	return bad
+}
+
+// keep lets something arrive when that much time has passed, jumps included.
+func (n *Network) keep(after time.Duration, arrive func()) {
+	n.late = append(n.late, late{at: n.clock.Now().Add(after), arrive: arrive})
+}
+
+// ripen lets arrive what was kept until now. The owner calls it every now and
+// then.
+func (n *Network) ripen() {
+	n.late = slices.DeleteFunc(n.late, func(l late) bool {
+		due := !n.clock.Now().Before(l.at)
+		if due {
+			n.clock.After(n.storm.duration(0, 5*time.Second), l.arrive)
+		}
+		return due
+	})
 }
 
 // heal ends every cut and lets everybody connect. The weather of each link
@@ -260,14 +344,17 @@ func (n *Network) heal(after func(from, to int) Weather) {
 		p.links[0].heal(after(p.a, p.b))
 		p.links[1].heal(after(p.b, p.a))
 		p.barred = false
+		n.changed(&p.links[0])
+		n.changed(&p.links[1])
 	}
+	n.late = nil
 }
 
 // notice ends the connections that cannot carry messages both ways any more,
 // as keepalives do.
 func (n *Network) notice() {
 	for _, p := range n.pairs {
-		if p.up && !p.open() {
+		if p.up && !p.whole() {
 			n.disconnect(p, 5*time.Second)
 		}
 	}

@@ -143,6 +143,16 @@ func (o *observation) hop(from, to, size int) {
 	o.emit(o.posted)
 }
 
+// postponed returns what to call when the message that the network is asked to
+// carry has waited for its turn.
+func (o *observation) postponed() (again func()) {
+	if o == nil {
+		return func() {}
+	}
+	posted := o.posted
+	return func() { o.posted = posted }
+}
+
 // arrives notes when the message was sent that is about to be received.
 func (o *observation) arrives(sent time.Duration) {
 	if o != nil {
@@ -198,7 +208,8 @@ func (o *observation) fault(f Fault) {
 // ofMessages reports whether a fault befalls the message that is being sent.
 func ofMessages(f Fault) bool {
 	switch f {
-	case FaultLoss, FaultCut, FaultUnsent, FaultDuplicate, FaultReorder, FaultStray:
+	case FaultLoss, FaultCut, FaultUnsent, FaultDuplicate, FaultReorder, FaultStray,
+		FaultLossy, FaultClog, FaultThrottle, FaultOverflow:
 		return true
 	default:
 		return false

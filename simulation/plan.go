@@ -134,7 +134,7 @@ const (
 	ActForeign    Act = "foreign"     // write a record of an unknown kind
 	ActSettle     Act = "settle"      // settle a conflict
 	ActTwin       Act = "twin"        // two machines write under one identity and stamp: Replica and Peer
-	ActPartition  Act = "partition"   // Group and the others apart, For; noticed late
+	ActPartition  Act = "partition"   // Group, without one the first Count, and the others apart, For; noticed late
 	ActAsymmetric Act = "asymmetric"  // Replica to Peer dead, For
 	ActDisconnect Act = "disconnect"  // the connection of Replica and Peer ends, and may begin again after For
 	ActCrash      Act = "crash"       // Replica dies and starts again after For
@@ -153,6 +153,12 @@ const (
 	ActDoubt      Act = "doubt"      // the next Count updates of Replica happen and fail
 	ActAudit      Act = "audit"      // everybody's cursors are checked
 	ActUnreadable Act = "unreadable" // the next Count snapshots of Replica fail
+	ActCorrupt    Act = "corrupt"    // Count percent of what Replica sends to Peer is damaged, For
+	ActLossy      Act = "lossy"      // Count percent of what Replica sends to Peer vanishes, For
+	ActThrottle   Act = "throttle"   // the line from Replica to Peer carries Count bytes a second, For
+	ActClog       Act = "clog"       // the lines of Replica with Group jam one after the other, and free in another order, in For
+	ActFlap       Act = "flap"       // the line of Replica and Peer goes down and up every few seconds, For
+	ActHoard      Act = "hoard"      // the next Count messages from Replica to Peer arrive once more, For later
 )
 
 // String is the step as traces show it.

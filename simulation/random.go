@@ -20,7 +20,9 @@ const (
 
 // Streams that came later stand apart, far above those of the processes.
 const (
-	streamSites uint64 = 1<<60 + iota
+	streamSites  uint64 = 1<<60 + iota
+	streamStorm         // what the network does in a run
+	streamStorms        // what a plan has of it
 )
 
 // dice draws decisions from a seed.

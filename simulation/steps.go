@@ -13,16 +13,11 @@ func (c *Cluster) Do(s Step) {
 	c.watch.step(s)
 	r := c.replicas[s.Replica]
 	switch s.Act {
-	case ActPartition:
-		c.partition(s)
-	case ActAsymmetric:
-		c.asymmetric(s)
-	case ActDisconnect:
-		c.sever(s)
 	case ActJump:
 		c.clock.Jump(s.For)
 		c.watch.emit(Event{Kind: EventJump, Replica: Nobody, Peer: Nobody, Since: c.clock.Elapsed() - s.For})
 		c.cover.fault(FaultAbsence)
+		c.network.ripen()
 	case ActAudit:
 		c.checkCursors()
 	case ActGrant:
@@ -32,7 +27,7 @@ func (c *Cluster) Do(s Step) {
 	case ActSlow, ActRefuse, ActDoubt, ActFlaky, ActUnreadable:
 		c.spoil(r, s)
 	default:
-		if !c.doToProcess(r, s) {
+		if !c.doToNetwork(s) && !c.doToProcess(r, s) {
 			c.work(r, s)
 		}
 	}
@@ -81,54 +76,6 @@ func (c *Cluster) comeBack(r *Replica) {
 	c.network.allow(r.number, true)
 	c.watch.of(EventReturn, r.number, Nobody)
 	c.spread.away(r, false)
-}
-
-// partition keeps a group and the others apart for a while.
-func (c *Cluster) partition(s Step) {
-	apart := func(cut bool) {
-		for _, p := range c.network.pairs {
-			if s.Group>>p.a&1 != s.Group>>p.b&1 {
-				p.links[0].cut, p.links[1].cut = cut, cut
-			}
-		}
-	}
-	c.cover.fault(FaultPartition)
-	ended := c.watch.begin(Event{Fault: FaultPartition, Replica: Nobody, Peer: Nobody, Group: s.Group})
-	apart(true)
-	c.clock.After(c.dice.duration(0, 30*time.Second), func() { c.network.notice() })
-	c.clock.After(s.For, func() {
-		apart(false)
-		ended()
-	})
-}
-
-// asymmetric makes one direction dead for a while.
-func (c *Cluster) asymmetric(s Step) {
-	p := c.network.pair(s.Replica, s.Peer)
-	if p == nil {
-		return
-	}
-	l := p.from(s.Replica)
-	c.cover.fault(FaultAsymmetric)
-	ended := c.watch.begin(Event{Fault: FaultAsymmetric, Replica: s.Replica, Peer: s.Peer})
-	l.cut = true
-	c.clock.After(c.dice.duration(0, 60*time.Second), func() { c.network.notice() })
-	c.clock.After(s.For, func() {
-		l.cut = false
-		ended()
-	})
-}
-
-// sever ends a connection and bars the next one for a while.
-func (c *Cluster) sever(s Step) {
-	p := c.network.pair(s.Replica, s.Peer)
-	if p == nil || !p.up {
-		return
-	}
-	c.cover.fault(FaultDisconnect)
-	c.network.disconnect(p, 2*time.Second)
-	p.barred = true
-	c.clock.After(s.For, func() { p.barred = false })
 }
 
 func (c *Cluster) crash(r *Replica, down time.Duration) {
