@@ -3,12 +3,14 @@
 // virtual disks and virtual clocks. A [Plan] says what happens, [NewPlan] draws
 // one from a seed, and a [Cluster] carries it out: agents write, edit, delete
 // and revive the same records on several replicas while messages are lost,
-// duplicated, reordered and held up, links are cut in one direction or both,
-// processes die between two writes and within one, disks fail, are slow, or
-// come back from a backup, clocks are wrong by seconds or by more than the
-// fleet tolerates, members are away for weeks, join late, or write before
-// anybody knows that they may. Then all faults end, and the fleet must become
-// one within [Cluster.Bound].
+// duplicated, reordered, damaged, and held up for seconds or for weeks, links are
+// cut in one direction or both, jam, flap or are narrow, processes die between
+// two writes and within one, disks fail, are slow, or come back from a backup,
+// clocks are wrong by seconds or by more than the fleet tolerates, members are
+// away for weeks, join late, or write before anybody knows that they may.
+// Replicas may stand at several sites, with lines of their own between them
+// ([Path]). Then all faults end, and the fleet must become one within
+// [Cluster.Bound].
 //
 //	c, err := simulation.New(simulation.NewPlan(42), simulation.Options{})
 //	err = c.Run()
