@@ -31,7 +31,7 @@ const (
 	freshFor = 500 * time.Millisecond
 
 	// sendQueueMax bounds messages that wait for one peer. The protocol has few
-	// outstanding; a peer that asks much and reads nothing loses answers.
+	// outstanding, and answers to requests are read when their turn comes.
 	sendQueueMax = 64
 	// frameTimeout is how long the rest of a frame may take, in both directions.
 	frameTimeout = 30 * time.Second

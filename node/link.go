@@ -23,7 +23,7 @@ import (
 type link struct {
 	links  *links
 	peer   peer.ID
-	queue  chan fleetsync.Message
+	queue  chan outgoing
 	cancel context.CancelFunc
 	// post hands an input to the engine, also when the link has ended.
 	post func(input)
@@ -83,7 +83,9 @@ func (k *link) use(ctx context.Context, s network.Stream) error {
 		cancel()
 		watch <- err
 	})
-	err := writeFrames(ctx, s, k.links.codec, k.queue)
+	err := writeFrames(ctx, s, k.links.codec, k.queue, func(a fleetsync.Answer, reply fleetsync.Reply) {
+		k.post(func(e *fleetsync.Engine) { e.Answered(a, reply) })
+	})
 	_ = s.Reset() // ends the watch
 	if failed := <-watch; isUnsupported(failed) {
 		return failed

@@ -52,17 +52,24 @@ func newLinks(h host.Host, codec *fleetsync.Codec, l *loop, g *gater, log *slog.
 }
 
 // Send queues a message for a peer, or drops it.
-func (t *links) Send(to merge.InstanceID, m fleetsync.Message) {
+func (t *links) Send(to merge.InstanceID, m fleetsync.Message) { t.enqueue(to, outgoing{message: m}) }
+
+// answer queues the answer to a request of a peer; false when it is dropped.
+func (t *links) answer(a fleetsync.Answer) bool { return t.enqueue(a.To, outgoing{answer: a}) }
+
+func (t *links) enqueue(to merge.InstanceID, out outgoing) bool {
 	t.mu.Lock()
 	k := t.byPeer[peerOf(to)]
 	t.mu.Unlock()
 	if k == nil {
-		return
+		return false
 	}
 	select {
-	case k.queue <- m:
+	case k.queue <- out:
+		return true
 	default:
 		t.dropped.Add(1)
+		return false
 	}
 }
 
@@ -171,7 +178,7 @@ func (t *links) update(ctx context.Context, p peer.ID) {
 	case k == nil && wanted:
 		linkCtx, cancel := context.WithCancel(ctx)
 		k = &link{
-			links: t, peer: p, queue: make(chan fleetsync.Message, sendQueueMax), cancel: cancel,
+			links: t, peer: p, queue: make(chan outgoing, sendQueueMax), cancel: cancel,
 			post: func(in input) { _ = t.loop.do(ctx, in) },
 		}
 		t.byPeer[p] = k

@@ -24,6 +24,8 @@ type loop struct {
 	commits   *commitQueue
 	committer *committer
 	blame     func(fleetsync.Blame)
+	// answer queues the answer to a request; false when that will not be sent.
+	answer func(fleetsync.Answer) bool
 
 	inputs  chan input
 	probes  []*probe // of the goroutine alone
@@ -118,6 +120,11 @@ func (l *loop) carryOut(ctx context.Context) {
 	l.noteProbes(out.Send)
 	l.silence.asked(out.Send, time.Now())
 	out.Flush(l.transport)
+	for _, a := range out.Answer {
+		if !l.answer(a) {
+			l.engine.Answered(a, fleetsync.Reply{})
+		}
+	}
 }
 
 // applied takes the result of the committer.

@@ -139,7 +139,7 @@ func (n *Node) assemble() (*running, error) {
 	r.committer.applied = r.loop.applied
 	r.links = newLinks(h, codec, r.loop, n.gater, n.log)
 	r.links.fault = n.fault
-	r.loop.blame = r.links.blame
+	r.loop.blame, r.loop.answer = r.links.blame, r.links.answer
 	if n.cfg.Gossip {
 		r.gossip = n.newGossip(r)
 	}

@@ -66,27 +66,49 @@ func nextFrame(s network.Stream, r *bufio.Reader) ([]byte, error) {
 	return frame, nil
 }
 
+// outgoing waits for a peer: a message, or the answer to a request, which is
+// read from the store when its turn comes. So a peer that asks much costs this
+// node no faster than it takes what it gets, and one page at a time.
+type outgoing struct {
+	message fleetsync.Message // nil for an answer
+	answer  fleetsync.Answer
+}
+
 // writeFrames sends what is queued for a peer until ctx ends or the stream
-// breaks.
-func writeFrames(ctx context.Context, s network.Stream, codec *fleetsync.Codec, queue <-chan fleetsync.Message) error {
+// breaks. answered is told of each answer that was sent.
+func writeFrames(ctx context.Context, s network.Stream, codec *fleetsync.Codec, queue <-chan outgoing, answered func(fleetsync.Answer, fleetsync.Reply)) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case m := <-queue:
-			frame, err := codec.Encode(m)
-			if err != nil {
-				// Of our own making: the requester asks again when it times out.
+		case out := <-queue:
+			if out.message != nil {
+				if err := writeFrame(s, codec, out.message); err != nil {
+					return err
+				}
 				continue
 			}
-			if err := s.SetWriteDeadline(time.Now().Add(frameTimeout)); err != nil {
-				return fmt.Errorf("node: stream: %w", err)
+			reply := out.answer.Read()
+			if err := writeFrame(s, codec, reply.Message); err != nil {
+				return err
 			}
-			if _, err := s.Write(frame); err != nil {
-				return fmt.Errorf("node: stream: %w", err)
-			}
+			answered(out.answer, reply)
 		}
 	}
+}
+
+func writeFrame(s network.Stream, codec *fleetsync.Codec, m fleetsync.Message) error {
+	frame, err := codec.Encode(m)
+	if err != nil {
+		return nil //nolint:nilerr // of our own making: the requester asks again when it times out
+	}
+	if err := s.SetWriteDeadline(time.Now().Add(frameTimeout)); err != nil {
+		return fmt.Errorf("node: stream: %w", err)
+	}
+	if _, err := s.Write(frame); err != nil {
+		return fmt.Errorf("node: stream: %w", err)
+	}
+	return nil
 }
 
 // readBounded reads a stream to its end, at most limit bytes of it.

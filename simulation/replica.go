@@ -97,7 +97,7 @@ func (r *Replica) start() error {
 		Self: r.ID(), Fleet: c.charter.fleet, Share: r.shares, EventType: state.Indexer{}.EventType,
 		Rand: random, Gossip: c.plan.Gossip, Now: r.Now(),
 		HeartbeatEvery: c.plan.HeartbeatEvery, RequestTimeout: c.plan.RequestTimeout,
-		PageBytes: c.plan.PageBytes,
+		PageBytes: c.plan.PageBytes, AnswerRate: 128 * c.plan.PageBytes,
 	}, p.store, p.authority)
 	clk := replicaClock{r}
 	p.state, err = state.Open(p.store, state.Config{
@@ -184,6 +184,11 @@ func (r *Replica) drain() {
 	}
 	for _, s := range out.Send {
 		r.send(s)
+	}
+	for _, a := range out.Answer {
+		reply := a.Read()
+		r.send(fleetsync.Send{To: a.To, Message: reply.Message})
+		p.engine.Answered(a, reply)
 	}
 	for _, pub := range out.Publish {
 		r.note("gossip %d bytes", len(pub.Data))

@@ -126,9 +126,7 @@ func (e *Engine) onBusy(p *peer, m *Busy) {
 	}
 	wait := min(time.Duration(m.Retry)*time.Millisecond, time.Minute)
 	p.notBefore = e.now.Add(wait + time.Duration(e.random(int(busyRetry))))
-	pl := p.pull
-	e.abort(pl)
-	p.want(wish{section: pl.section, list: pl.forced})
+	e.halt(p.pull)
 }
 
 func (e *Engine) onError(p *peer, m *Error) {

@@ -38,6 +38,9 @@ type Config struct {
 	// entries; 0 and whatever is larger mean as much as fits a frame. Small pages
 	// cost round trips; simulation uses them to have many.
 	PageBytes int
+	// AnswerRate bounds what one peer may make this node read and send, in bytes
+	// a second, several seconds of it at once; default 32 MiB.
+	AnswerRate int
 	// Now is the time at which the engine begins; Tick moves it on.
 	Now time.Time
 }

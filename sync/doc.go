@@ -27,7 +27,9 @@
 //     only when admitted; of unknown authority it is parked and judged again
 //     after each fleet statement (TestParkedUntilGranted).
 //   - I5: what a peer sends is bounded before it is held: frames, lists, pages
-//     in flight, gossip on its way to the store (limits.go, FuzzReceive).
+//     in flight, gossip on its way to the store (limits.go, FuzzReceive). So is
+//     what it asks for: two requests at a time, within a budget of bytes, and
+//     nothing is read on the engine's turn (TestAFloodOfRequestsIsNotAnswered).
 //
 // # Hazards
 //

@@ -19,13 +19,15 @@ type Engine struct {
 	store     *store.Store
 	admission Admission
 
-	now       time.Time
-	peers     map[PeerID]*peer
-	order     []PeerID // ascending; the order of every walk over peers
-	lastID    uint64
-	withheld  []string // families that are not shared here, ascending
-	verifying map[uint64]*step
-	applying  map[uint64]func(store.Result, error)
+	now        time.Time
+	peers      map[PeerID]*peer
+	budgets    map[PeerID]*budget // also of peers that left not long ago
+	order      []PeerID           // ascending; the order of every walk over peers
+	lastID     uint64
+	lastAnswer uint64
+	withheld   []string // families that are not shared here, ascending
+	verifying  map[uint64]*step
+	applying   map[uint64]func(store.Result, error)
 
 	gossiped       []*merge.Record // verified, on their way to a batch
 	gossipApplying int
@@ -57,10 +59,14 @@ func New(cfg Config, st *store.Store, admission Admission) *Engine {
 	if cfg.PageBytes <= 0 || cfg.PageBytes > payloadBytesGoal {
 		cfg.PageBytes = payloadBytesGoal
 	}
+	if cfg.AnswerRate <= 0 {
+		cfg.AnswerRate = answerRate
+	}
 	e := &Engine{
 		cfg: cfg, store: st, admission: admission,
 		now:         cfg.Now,
 		peers:       map[PeerID]*peer{},
+		budgets:     map[PeerID]*budget{},
 		verifying:   map[uint64]*step{},
 		applying:    map[uint64]func(store.Result, error){},
 		reconsider:  true,
@@ -86,7 +92,7 @@ func (e *Engine) Connected(id PeerID) {
 	if e.peers[id] != nil || id == e.cfg.Self {
 		return
 	}
-	e.peers[id] = newPeer(id, e.now)
+	e.peers[id] = newPeer(id, e.now, e.budgetOf(id))
 	at, _ := slices.BinarySearchFunc(e.order, id, comparePeers)
 	e.order = slices.Insert(e.order, at, id)
 	e.sendHello(e.peers[id])

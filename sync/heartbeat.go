@@ -171,6 +171,7 @@ func (e *Engine) heartbeats() {
 func (e *Engine) lookAround() {
 	e.findDue()
 	e.relearn()
+	e.forgetBudgets()
 	if e.judgeAgain {
 		e.judgeAgain, e.reconsider = false, true
 	}

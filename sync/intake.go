@@ -82,7 +82,6 @@ func (e *Engine) takeRecords(st *step, wires [][]byte) (sum store.Sum, ok bool) 
 		return sum, false
 	}
 	if len(news) > 0 {
-		st.verifying++
 		e.verify(st, news)
 	}
 	return sum, true
@@ -110,7 +109,7 @@ func (e *Engine) news(records []*merge.Record) ([]*merge.Record, error) {
 func (e *Engine) verify(st *step, records []*merge.Record) {
 	b := VerifyBatch{ID: e.newID(), Records: records}
 	e.verifying[b.ID] = st
-	st.records = append(st.records, records...)
+	st.verifying++
 	e.out.Verify = append(e.out.Verify, b)
 }
 
@@ -131,6 +130,7 @@ func (e *Engine) Verified(b VerifyBatch, ok []bool) {
 		}
 	}
 	st.verifying--
+	st.records = append(st.records, b.Records...)
 	e.advance(st.pull)
 	e.schedule()
 }

@@ -39,6 +39,8 @@ const (
 	// stepsMax bounds the pages of one pull between the wire and the store: one
 	// is verified while another is stored.
 	stepsMax = 3
+	// partsMax bounds the answers for one page that are at the verifier.
+	partsMax = 2
 	// wantsMax bounds the sections of one peer that wait to be pulled; more come
 	// with the comparison after these.
 	wantsMax = 1024
@@ -51,10 +53,20 @@ const (
 	gossipPendingMax = 16384
 	// batchRecordsMax bounds the gossiped records of one batch to the store.
 	batchRecordsMax = 512
-	// pagesBurst and pagesPerSecond are the token bucket for what one peer may
-	// make this node read and send; over budget it is told BUSY.
-	pagesBurst     = 512
-	pagesPerSecond = 256
+	// answersMax bounds the requests of one peer that are being answered: a pull
+	// has one page and one GET outstanding. More are told BUSY.
+	answersMax = 2
+	// answerRate is what one peer may make this node read and send for good, in
+	// bytes a second; answerBurst is how many seconds of it may come at once, so
+	// that a store of usual size is fetched as fast as both ends can. Over budget
+	// a peer is told BUSY.
+	answerRate  = 32 << 20
+	answerBurst = 4
+	// answerCost and lookupCost are what an answer, and each version looked up for
+	// it, cost besides the bytes that are sent: reading one takes as long as
+	// sending so many.
+	answerCost = 4 << 10
+	lookupCost = 512
 	// partnersMax bounds the peers that get a heartbeat each interval.
 	partnersMax = 4
 )
@@ -76,6 +88,6 @@ const (
 	// a part was refused room, unless room was made meanwhile: each try lists the
 	// section from there on.
 	refusedRetry = 3
-	// busyRetry is what BUSY asks for, before jitter.
+	// busyRetry is what BUSY asks for at least, before jitter.
 	busyRetry = 500 * time.Millisecond
 )

@@ -38,7 +38,8 @@ type mesh struct {
 	log    []string            // one line a message
 	lose   func(delivery) bool // says which messages are lost; nil for none
 
-	parkedMax int
+	parkedMax  int
+	answerRate int
 }
 
 type delivery struct {
@@ -107,7 +108,7 @@ func (m *mesh) open(n *node) {
 	}
 	n.engine = fleetsync.New(fleetsync.Config{
 		Self: n.id, Share: share, EventType: func(kind string, _ bool) string { return kind },
-		Rand: readFrom{rng}, Gossip: m.gossip, Now: m.now,
+		Rand: readFrom{rng}, Gossip: m.gossip, Now: m.now, AnswerRate: m.answerRate,
 	}, st, n.gate)
 }
 
@@ -225,8 +226,13 @@ func (m *mesh) carryOut(n *node) {
 	m.t.Helper()
 	for {
 		out := n.engine.Drain()
-		if len(out.Send)+len(out.Publish)+len(out.Verify)+len(out.Apply)+len(out.Blame) == 0 {
+		if len(out.Send)+len(out.Answer)+len(out.Publish)+len(out.Verify)+len(out.Apply)+len(out.Blame) == 0 {
 			return
+		}
+		for _, a := range out.Answer {
+			reply := a.Read()
+			out.Send = append(out.Send, fleetsync.Send{To: a.To, Message: reply.Message})
+			n.engine.Answered(a, reply)
 		}
 		for _, b := range out.Blame {
 			m.t.Errorf("%s blames %s: %v", n.id, b.Peer, b.Err)

@@ -9,6 +9,7 @@ import (
 // between the kinds, but keeps the order within Apply.
 type Outbox struct {
 	Send    []Send
+	Answer  []Answer
 	Publish []Publish
 	Verify  []VerifyBatch
 	Apply   []ApplyBatch
@@ -19,6 +20,27 @@ type Outbox struct {
 type Send struct {
 	To      PeerID
 	Message Message
+}
+
+// Answer is a request of a peer that is to be answered. The driver calls Read,
+// sends the message that it returns to To, and then calls Engine.Answered,
+// also when it sends nothing. Until then the peer may ask little more, so a
+// driver that reads when the peer is ready to take it holds one page a peer.
+type Answer struct {
+	To   PeerID
+	id   uint64 // of the engine
+	read func() Reply
+}
+
+// Read reads the store for the answer; it never returns without a message.
+// Safe to call on any goroutine.
+func (a Answer) Read() Reply { return a.read() }
+
+// Reply is what was read for an Answer.
+type Reply struct {
+	Message Message
+	cost    int   // bytes read and sent
+	err     error // ErrProtocol, or that of the store
 }
 
 // Publish is one gossip message; best effort.

@@ -29,8 +29,8 @@ type peer struct {
 	wants     []wish
 	notBefore time.Time // BUSY: no pull before
 	compare   bool      // send a heartbeat when the pulls are done
-	tokens    float64   // budget of answers, see spend
-	spentAt   time.Time
+	budget    *budget   // of answers
+	answering []uint64  // requests that are being answered
 }
 
 // remote is what is known of one section of a peer.
@@ -62,11 +62,11 @@ type wish struct {
 	list    bool // everything, not only what the cursor has not seen
 }
 
-func newPeer(id PeerID, now time.Time) *peer {
+func newPeer(id PeerID, now time.Time, b *budget) *peer {
 	return &peer{
 		id: id, heardAt: now,
 		remote: map[merge.Section]*remote{},
-		tokens: pagesBurst, spentAt: now,
+		budget: b,
 	}
 }
 
@@ -101,15 +101,4 @@ func (p *peer) want(w wish) {
 
 func (p *peer) unwant(s merge.Section) {
 	p.wants = slices.DeleteFunc(p.wants, func(w wish) bool { return w.section == s })
-}
-
-// spend takes one answer from the peer's budget; false means BUSY.
-func (p *peer) spend(now time.Time) bool {
-	p.tokens = min(p.tokens+now.Sub(p.spentAt).Seconds()*pagesPerSecond, pagesBurst)
-	p.spentAt = now
-	if p.tokens < 1 {
-		return false
-	}
-	p.tokens--
-	return true
 }

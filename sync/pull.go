@@ -45,20 +45,24 @@ type pull struct {
 	ended    bool         // the last page came
 	steps    []*step
 	applied  int
+	halted   bool // the peer is busy: nothing more is asked
 	unclean  bool // something was refused room: no cursor moves any more
 	dead     bool
 }
 
-// step is one page of a pull on its way from the wire to the store.
+// step is one page of a pull on its way from the wire to the store. Records
+// that are fetched for a page of entries go there in parts, as they come: they
+// may be many, and the connection may end before the last. The cursor moves
+// with the last part.
 type step struct {
 	pull      *pull
 	peer      PeerID
-	refs      []Ref // still to be fetched
-	verifying int   // batches at the verifier
-	records   []*merge.Record
+	refs      []Ref           // still to be fetched
+	verifying int             // batches at the verifier
+	records   []*merge.Record // verified, not at the store yet
+	storing   bool            // a part is at the store
 	cursor    *store.CursorMove
 	resume    *store.ResumeMove
-	emitted   bool
 }
 
 // schedule begins as many pulls as the bounds allow: one a peer, one a
@@ -125,7 +129,7 @@ func (e *Engine) begin(p *peer, w wish) {
 // askPage requests the next page unless one is awaited, the last came, or too
 // many are on their way to the store.
 func (e *Engine) askPage(pl *pull) {
-	if pl.request != 0 || pl.ended || len(pl.steps) >= stepsMax {
+	if pl.request != 0 || pl.ended || pl.halted || len(pl.steps) >= stepsMax {
 		return
 	}
 	pl.request = e.newID()
@@ -159,11 +163,13 @@ func (e *Engine) advance(pl *pull) {
 		return
 	}
 	if len(pl.steps) > 0 {
-		if st := pl.steps[0]; !st.emitted && len(st.refs) == 0 && st.verifying == 0 {
-			e.emit(st)
-		}
+		e.emitReady(pl.steps[0])
 	}
-	if st := pl.fetching(); st != nil && pl.getting == 0 {
+	if pl.halted {
+		e.leave(pl)
+		return
+	}
+	if st := pl.fetching(); st != nil && pl.getting == 0 && pl.hasRoom(st) {
 		pl.getting = e.newID()
 		pl.deadline = e.now.Add(e.cfg.RequestTimeout)
 		e.send(pl.peer, &Get{ID: pl.getting, Section: pl.section.ID(), Refs: st.refs[:min(len(st.refs), refsMax)]})
@@ -177,13 +183,34 @@ func (e *Engine) advance(pl *pull) {
 	}
 }
 
-// emit sends one page to the store.
-func (e *Engine) emit(st *step) {
-	st.emitted = true
+// hasRoom reports whether more may be fetched for a step: what came for it is
+// on its way to the store.
+func (pl *pull) hasRoom(st *step) bool {
+	stuck := st.storing || st != pl.steps[0]
+	return st.verifying < partsMax && (len(st.records) == 0 || !stuck)
+}
+
+// emitReady sends to the store what may go there of the oldest page.
+func (e *Engine) emitReady(st *step) {
+	switch {
+	case st.storing:
+	case len(st.refs) == 0 && st.verifying == 0:
+		e.emit(st, true)
+	case len(st.refs) > 0 && len(st.records) > 0:
+		e.emit(st, false)
+	}
+}
+
+// emit sends a page, or a part of one, to the store.
+func (e *Engine) emit(st *step, last bool) {
+	st.storing = true
 	batch := e.judge(st.records)
-	batch.Path, batch.Cursor, batch.Resume = store.PathFeed, st.cursor, st.resume
+	batch.Path = store.PathFeed
 	if st.pull.mode != byFeed {
 		batch.Path = store.PathReconcile
+	}
+	if last {
+		batch.Cursor, batch.Resume = st.cursor, st.resume
 	}
 	if st.pull.unclean {
 		batch.Cursor = nil
@@ -192,11 +219,12 @@ func (e *Engine) emit(st *step) {
 		}
 	}
 	st.records = nil
-	e.apply(ApplyBatch{Batch: batch}, func(res store.Result, err error) { e.stepApplied(st, res, err) })
+	e.apply(ApplyBatch{Batch: batch}, func(res store.Result, err error) { e.stepApplied(st, last, res, err) })
 }
 
-func (e *Engine) stepApplied(st *step, res store.Result, err error) {
+func (e *Engine) stepApplied(st *step, last bool, res store.Result, err error) {
 	e.count(res, err)
+	st.storing = false
 	pl := st.pull
 	if pl.dead {
 		return
@@ -212,7 +240,9 @@ func (e *Engine) stepApplied(st *step, res store.Result, err error) {
 	// back what follows it.
 	pl.unclean = pl.unclean || res.Refused > 0
 	pl.applied += res.Applied
-	pl.steps = slices.DeleteFunc(pl.steps, func(s *step) bool { return s == st })
+	if last {
+		pl.steps = slices.DeleteFunc(pl.steps, func(s *step) bool { return s == st })
+	}
 	e.advance(pl)
 }
 
@@ -235,6 +265,30 @@ func (e *Engine) finish(pl *pull) {
 	default:
 		p.compare = true
 	}
+}
+
+// halt makes a pull of a peer that is busy ask no more. What came is stored: to
+// fetch it again would make the peer busier, and might get no further.
+func (e *Engine) halt(pl *pull) {
+	pl.request, pl.getting, pl.deadline, pl.halted = 0, 0, time.Time{}, true
+	for i, st := range pl.steps {
+		if len(st.refs) > 0 {
+			st.refs, st.cursor, st.resume = nil, nil, nil
+			pl.steps = pl.steps[:i+1]
+			break
+		}
+	}
+	e.advance(pl)
+}
+
+// leave gives a halted pull up once nothing of it is on its way, and wants it
+// again.
+func (e *Engine) leave(pl *pull) {
+	if len(pl.steps) > 0 {
+		return
+	}
+	e.abort(pl)
+	pl.peer.want(wish{section: pl.section, list: pl.forced})
 }
 
 // abort gives a pull up; what it had stored stays, and a later comparison

@@ -1,0 +1,201 @@
+package sync
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// responder reads the store for one answer. It shares nothing with the engine
+// that moves, so it may run on any goroutine.
+type responder struct {
+	reader  *store.Reader
+	store   store.ID
+	section merge.Section
+	// bytesMax is where an answer is full.
+	bytesMax int
+	// cost is what was read and is sent, in bytes.
+	cost int
+}
+
+// wire returns an encoded version.
+func (r *responder) wire(key merge.Key, h store.Held) ([]byte, error) {
+	wire, err := r.reader.Wire(key, h)
+	r.cost += len(wire)
+	return wire, err
+}
+
+func (r *responder) changes(m *Changes) (Message, error) {
+	if m.After > 0 {
+		at := store.Cursor{Store: r.store, Incarnation: store.Incarnation(m.Incarnation), Seq: m.After}
+		state, end, err := r.reader.CheckCursor(at)
+		if err != nil {
+			return nil, err
+		}
+		switch state {
+		case store.CursorBeyond:
+			return &CursorInvalid{ID: m.ID, Reason: "beyond the end of its incarnation", End: end}, nil
+		case store.CursorUnknown:
+			return &CursorInvalid{ID: m.ID, Reason: "unknown incarnation"}, nil
+		case store.CursorValid:
+		}
+	}
+	return r.changesPage(m)
+}
+
+// changesPage fills one page of a feed, up to a number of bytes.
+func (r *responder) changesPage(m *Changes) (*ChangesPage, error) {
+	page := &ChangesPage{ID: m.ID, Next: m.After, Done: true}
+	size := 0
+	var failed error
+	err := r.reader.Feed(r.section, m.After, func(f store.FeedEntry) (more bool) {
+		r.cost += lookupCost
+		cost := len(f.Key.Order()) + entryOverhead
+		var wire []byte
+		if m.Inline {
+			if wire, failed = r.wire(f.Key, f.Held); failed != nil {
+				return false
+			}
+			cost = len(wire) + recordOverhead
+		}
+		if size > 0 && size+cost > r.bytesMax || len(page.Entries)+len(page.Records) == entriesMax {
+			page.Done = false
+			return false
+		}
+		if m.Inline {
+			page.Records = append(page.Records, wire)
+		} else {
+			page.Entries = append(page.Entries, Entry{
+				Order: []byte(f.Key.Order()), Writer: f.Writer, Stamp: f.Stamp.Pack(), Hash: f.Hash[:],
+			})
+		}
+		size += cost
+		page.Next = f.Seq
+		return true
+	})
+	if err = cmp.Or(failed, err); err != nil {
+		return nil, err
+	}
+	if page.Done {
+		// Covered versions have no entry: the end of the feed is its head.
+		state, err := r.reader.State(r.section)
+		if err != nil {
+			return nil, err
+		}
+		page.Next = max(page.Next, state.Head)
+	}
+	return page, nil
+}
+
+func (r *responder) get(m *Get) (Message, error) {
+	answer := &Records{ID: m.ID, Records: [][]byte{}}
+	size := 0
+	for _, ref := range m.Refs {
+		key, err := merge.ParseOrder(r.section, string(ref.Order))
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
+		}
+		wire, err := r.heldWire(key, ref.Writer)
+		if err != nil {
+			return nil, err
+		}
+		if size > 0 && size+len(wire) > r.bytesMax {
+			break
+		}
+		answer.Answered++
+		if wire != nil { // else covered since: a later entry of the feed says by what
+			answer.Records = append(answer.Records, wire)
+			size += len(wire) + recordOverhead
+		}
+	}
+	return answer, nil
+}
+
+// heldWire returns the encoded version of a writer, nil when it is not held.
+func (r *responder) heldWire(key merge.Key, writer merge.InstanceID) ([]byte, error) {
+	r.cost += lookupCost
+	held, err := r.reader.Held(key)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range held {
+		if h.Writer == writer {
+			return r.wire(key, h)
+		}
+	}
+	return nil, nil
+}
+
+func (r *responder) page(m *PageReq) (Message, error) {
+	state, err := r.reader.State(r.section)
+	if err != nil {
+		return nil, err
+	}
+	f := pageFiller{responder: r, page: &Page{ID: m.ID, Records: [][]byte{}, Done: true, Head: state.Head}}
+	order, writer, within := strings.Cut(string(m.After), positionSeparator)
+	if within {
+		key, err := merge.ParseOrder(r.section, order)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
+		}
+		held, err := r.reader.Held(key)
+		if err != nil {
+			return nil, err
+		}
+		f.add(key, held, writer)
+	}
+	if f.page.Done && f.err == nil {
+		err = r.reader.Range(r.section, order, func(key merge.Key, held []store.Held) bool {
+			return f.add(key, held, "")
+		})
+	}
+	sum := f.sum.Bytes()
+	f.page.Sum = sum[:]
+	return f.page, cmp.Or(f.err, err)
+}
+
+// positionSeparator divides order key and writer in the position of a page: a
+// key with many conflicts may not fit one page. No order key has two zero
+// bytes in a row, so positions order as keys do.
+const positionSeparator = "\x00\x00"
+
+// pageFiller gathers records until a page is full.
+type pageFiller struct {
+	*responder
+	page *Page
+	sum  store.Sum
+	size int
+	err  error
+}
+
+// add takes the versions of one key whose writers come after a given one, in
+// the order of writers. It returns false when the page is full or a read
+// failed.
+func (f *pageFiller) add(key merge.Key, held []store.Held, after string) (more bool) {
+	byWriter := slices.Clone(held)
+	slices.SortFunc(byWriter, func(a, b store.Held) int { return comparePeers(a.Writer, b.Writer) })
+	for _, h := range byWriter {
+		if string(h.Writer) <= after {
+			continue
+		}
+		f.cost += lookupCost
+		wire, err := f.wire(key, h)
+		if err != nil {
+			f.err = err
+			return false
+		}
+		if f.size > 0 && f.size+len(wire) > f.bytesMax {
+			f.page.Done = false
+			return false
+		}
+		f.page.Records = append(f.page.Records, wire)
+		f.page.Last = []byte(key.Order() + positionSeparator + string(h.Writer))
+		f.sum = f.sum.Add(h.Hash)
+		f.size += len(wire) + recordOverhead
+	}
+	return true
+}
