@@ -15,10 +15,7 @@ import (
 // read reads the disk of a replica, running or not, past its faults.
 func (r *Replica) read(fn func(s *store.Reader) error) error {
 	if r.process != nil {
-		pending := r.disk.unreadable
-		r.disk.unreadable = 0
-		defer func() { r.disk.unreadable = pending }()
-		return r.process.store.View(fn)
+		return r.undisturbed(func() error { return r.process.store.View(fn) })
 	}
 	if r.started == 0 {
 		return nil
@@ -28,6 +25,15 @@ func (r *Replica) read(fn func(s *store.Reader) error) error {
 		return err
 	}
 	return st.View(fn)
+}
+
+// undisturbed runs fn while snapshots of the disk do not fail: the checks of a
+// run take no faults from it.
+func (r *Replica) undisturbed(fn func() error) error {
+	pending := r.disk.unreadable
+	r.disk.unreadable = 0
+	defer func() { r.disk.unreadable = pending }()
+	return fn()
 }
 
 // difference says in what the replicas differ, by roots and parked versions;

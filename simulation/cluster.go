@@ -111,7 +111,7 @@ func New(plan Plan, options Options) (*Cluster, error) {
 }
 
 func (c *Cluster) add(number int, keys io.Reader) error {
-	r := &Replica{cluster: c, number: number, name: fmt.Sprintf("r%d", number), skew: c.plan.Skews[number]}
+	r := &Replica{cluster: c, number: number, name: fmt.Sprintf("r%d", number), skew: c.plan.Skews[number], newest: map[merge.Key]*written{}}
 	var err error
 	if r.identity, err = newIdentity(keys); err != nil {
 		return err

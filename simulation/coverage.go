@@ -71,6 +71,11 @@ const (
 	SometimesRefused        Marker = "refused room"
 	SometimesWithheld       Marker = "family withheld"
 	SometimesUnacknowledged Marker = "unacknowledged write kept"
+	SometimesOwnRead        Marker = "own write read"
+	SometimesForeignRead    Marker = "foreign write read"
+	SometimesRevised        Marker = "compare-and-set"
+	SometimesReviseRefused  Marker = "compare-and-set refused"
+	SometimesImport         Marker = "import"
 )
 
 // Coverage counts what happened. It belongs to one goroutine.
@@ -163,6 +168,7 @@ func AllMarkers() []Marker {
 		SometimesFeed, SometimesPage, SometimesPageResumed, SometimesCursorInvalid, SometimesForcedListing,
 		SometimesGossip, SometimesAnnounced, SometimesParked, SometimesParkedFuture, SometimesReleased,
 		SometimesConflict, SometimesDelete, SometimesRevival, SometimesTimeout, SometimesFastForward,
-		SometimesUnacknowledged, SometimesRefused, SometimesWithheld,
+		SometimesUnacknowledged, SometimesRefused, SometimesWithheld, SometimesOwnRead, SometimesForeignRead,
+		SometimesRevised, SometimesReviseRefused, SometimesImport,
 	}
 }

@@ -32,9 +32,11 @@ func NewPlan(seed uint64) Plan {
 	p.members()
 	p.absences()
 	p.storms(newDice(seed, streamStorms))
-	p.plan.Steps = arrange(p.events)
 	p.plan.Rest = p.duration(0, 20*time.Second)
 	p.plan.sites(newDice(seed, streamSites))
+	p.dice = newDice(seed, streamHabits)
+	p.habits()
+	p.plan.Steps = arrange(p.events)
 	return p.plan
 }
 

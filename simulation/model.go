@@ -39,6 +39,7 @@ type written struct {
 	// not, but only as it is.
 	acknowledged bool
 	parents      []merge.Hash // see Replica.seen
+	text         string       // what its agent said; empty when unknown
 }
 
 func newModel(c *Cluster) *model {
@@ -60,8 +61,10 @@ func (m *model) attempted(r *Replica, rec *merge.Record, settles bool) {
 		m.cluster.fail(InvariantCausality, "replica %d stamps %s with %s after it had committed %s", r.number, rec.Key, stamp, seen)
 	}
 	m.newest[r.ID()] = issued{stamp: stamp, process: r.started}
+	w := m.add(rec)
+	w.text = r.saying
 	var err error
-	if m.add(rec).parents, err = r.seen(rec, settles); err != nil {
+	if w.parents, err = r.seen(rec, settles); err != nil {
 		m.cluster.fail(InvariantSoundDisk, "reading a store: %v", err)
 	}
 }
@@ -86,6 +89,9 @@ func (m *model) committed(r *Replica, c *store.Commit) {
 			m.reached[r.number] = stamp
 		}
 		w := m.versions[rec.Hash()]
+		if w != nil {
+			r.taken(w)
+		}
 		switch {
 		case w == nil:
 			m.cluster.fail(InvariantBytes, "replica %d holds a version of %s that nobody wrote", r.number, rec.Key)

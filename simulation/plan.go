@@ -129,6 +129,9 @@ const (
 	ActWrite      Act = "write"       // create or edit key Count
 	ActDelete     Act = "delete"      // delete key Count
 	ActBurst      Act = "burst"       // write Count new records
+	ActRead       Act = "read"        // read key Count
+	ActRevise     Act = "revise"      // read key Count, think For, and write it on condition that it is still so
+	ActImport     Act = "import"      // write pack Peer of Count skills
 	ActLarge      Act = "large"       // write Count records of up to 64 KiB
 	ActPrivate    Act = "private"     // write what is not shared
 	ActForeign    Act = "foreign"     // write a record of an unknown kind

@@ -23,6 +23,7 @@ const (
 	streamSites  uint64 = 1<<60 + iota
 	streamStorm         // what the network does in a run
 	streamStorms        // what a plan has of it
+	streamHabits        // what agents do besides
 )
 
 // dice draws decisions from a seed.

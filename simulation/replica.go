@@ -23,9 +23,11 @@ type Replica struct {
 	disk      *disk
 	backup    *store.Memory
 	skew      time.Duration
-	process   *process  // nil: not running
-	started   uint64    // processes so far
-	muteUntil time.Time // after a rollback: what it had issued before lies until then
+	process   *process               // nil: not running
+	started   uint64                 // processes so far
+	muteUntil time.Time              // after a rollback: what it had issued before lies until then
+	newest    map[merge.Key]*written // of each key what its disk has taken in
+	saying    string                 // the text of the write in hand
 }
 
 // process is what a restart loses.

@@ -115,6 +115,7 @@ func (c *Cluster) rollback(r *Replica, down time.Duration) {
 	r.disk.restore(r.backup)
 	r.muteUntil = time.UnixMilli(c.model.newest[r.ID()].stamp.Wall)
 	c.model.reached[r.number] = hlc.Timestamp{}
+	clear(r.newest)
 	if err := c.model.lost(r); err != nil {
 		c.fail(InvariantSoundDisk, "reading a disk: %v", err)
 	}

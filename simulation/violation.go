@@ -21,6 +21,7 @@ const (
 	InvariantBytes        Invariant = "I11 bytes"        // held and passed on as they were written
 	InvariantLiveness     Invariant = "I12 liveness"     // one fleet within Cluster.Bound
 	InvariantRows         Invariant = "I14 rows"         // the rows of a store agree one to one
+	InvariantReads        Invariant = "reads"            // agents read the newest that their store has, their own writes first
 	InvariantCursors      Invariant = "cursors"          // none lies beyond what did not come
 	InvariantQuiet        Invariant = "quiet"            // nothing is fetched when nothing changes
 	InvariantStatus       Invariant = "status"           // what an engine says of its peers is true

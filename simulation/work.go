@@ -2,10 +2,8 @@ package simulation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state"
 )
@@ -41,19 +39,29 @@ func (c *Cluster) work(r *Replica, s Step) {
 	if r.process == nil || r.mute() {
 		return
 	}
-	err := c.act(r, s)
-	if err != nil && !tolerable(err) {
-		c.fail(InvariantProgress, "replica %d cannot %s: %v", r.number, s.Act, err)
+	if err := c.act(r, s); err != nil {
+		c.workFailed(r, s.Act, err)
 	}
-	if err != nil {
-		r.note("did not %s: %v", s.Act, err)
+}
+
+// workFailed notes that an agent could not do what a step says.
+func (c *Cluster) workFailed(r *Replica, act Act, err error) {
+	if !tolerable(err) {
+		c.fail(InvariantProgress, "replica %d cannot %s: %v", r.number, act, err)
 	}
+	r.note("did not %s: %v", act, err)
 }
 
 func (c *Cluster) act(r *Replica, s Step) error {
 	switch s.Act {
 	case ActDelete:
 		return r.remove(targetOf(s.Count))
+	case ActRead:
+		return r.lookAt(targetOf(s.Count))
+	case ActRevise:
+		return r.revise(targetOf(s.Count), s.For)
+	case ActImport:
+		return r.importPack(s.Peer, s.Count)
 	case ActBurst:
 		return r.burst(s.Count)
 	case ActLarge:
@@ -82,28 +90,6 @@ func (r *Replica) mute() bool {
 	return !r.Now().After(r.muteUntil)
 }
 
-func tolerable(err error) bool {
-	return errors.Is(err, errDisk) || errors.Is(err, hlc.ErrClockAhead) || errors.Is(err, state.ErrNotFound)
-}
-
-func (r *Replica) edit(t target, text string) error {
-	ctx := context.Background()
-	var err error
-	if t.skill {
-		_, err = r.State().Skills().Upsert(ctx, state.Skill{Slug: t.name, Scope: t.scope, Body: text})
-	} else {
-		_, err = r.State().Memory().Write(ctx, state.MemoryItem{ID: t.name, Scope: t.scope, Content: text})
-	}
-	return err
-}
-
-func (r *Replica) remove(t target) error {
-	if t.skill {
-		return r.State().SkillLibrary().DeleteIn(context.Background(), t.scope, t.name)
-	}
-	return r.State().MemoryLibrary().DeleteIn(context.Background(), t.scope, t.name)
-}
-
 // burst writes new items one after the other, into one scope.
 func (r *Replica) burst(count int) error {
 	all := scopes()
@@ -117,6 +103,27 @@ func (r *Replica) burst(count int) error {
 			return nil // it died writing
 		}
 	}
+	return nil
+}
+
+// importPack writes the skills of a pack one after the other, as an agent does
+// that was given a folder of them. Whoever imports the same pack writes the same
+// keys.
+func (r *Replica) importPack(pack, count int) error {
+	all := scopes()
+	for i := range count {
+		sk := state.Skill{
+			Slug: fmt.Sprintf("pack-%d-%d", pack, i), Scope: all[pack%len(all)], Name: "Imported", Tags: []string{"pack"},
+			Body: r.cluster.text(120), Check: "true",
+		}
+		if _, err := r.State().Skills().Upsert(context.Background(), sk); err != nil {
+			return err
+		}
+		if r.process == nil {
+			return nil // it died writing
+		}
+	}
+	r.cluster.cover.sometimes(SometimesImport)
 	return nil
 }
 
