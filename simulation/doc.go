@@ -45,6 +45,9 @@
 //   - I11: records are held byte for byte as they were written.
 //   - I12: after the last fault the fleet is one within [Cluster.Bound].
 //   - I14: the feed has each held version once; the store's own rows agree.
+//   - A read shows the newest that the store of its replica has taken in, so also
+//     what its agent has just written, and compare-and-set refuses a write
+//     exactly when the head is another than its agent has read.
 //   - Cursors lie beyond nothing that did not come; nothing is fetched when
 //     nothing changes; what is private to a replica is nowhere else; no honest
 //     peer is blamed; what engines say of their peers is true.
