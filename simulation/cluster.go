@@ -249,12 +249,29 @@ func (c *Cluster) Heal() error {
 // three heartbeats for each hop, and what lines cost that are slow for good.
 func (c *Cluster) Bound() time.Duration {
 	const redial = 5 * time.Second
-	const messages = 40 // one after the other, pages and repairs included
+	messages := 40 // one after the other, pages and repairs included
+	if c.plan.PageBytes > 0 {
+		messages += 2 * c.largest() // a page may hold one record
+	}
 	hops := c.plan.Topology.Diameter(len(c.replicas))
 	if c.plan.Topology == Mesh && len(c.replicas) > 5 {
 		hops++ // not everybody is a partner of everybody
 	}
 	return redial + c.plan.RequestTimeout + c.plan.HeartbeatEvery + 3*time.Duration(hops)*c.plan.HeartbeatEvery + c.atlas.far(messages)
+}
+
+// largest returns how many versions the largest section holds on any member.
+func (c *Cluster) largest() int {
+	count := int64(0)
+	for _, r := range c.members() {
+		if r.process == nil {
+			continue
+		}
+		for _, s := range r.Store().Sections() {
+			count = max(count, s.Count)
+		}
+	}
+	return int(count)
 }
 
 // Converge lets time pass until all replicas hold the same, and fails when
