@@ -30,9 +30,9 @@ func (r *Replica) read(fn func(s *store.Reader) error) error {
 // undisturbed runs fn while snapshots of the disk do not fail: the checks of a
 // run take no faults from it.
 func (r *Replica) undisturbed(fn func() error) error {
-	pending := r.disk.unreadable
-	r.disk.unreadable = 0
-	defer func() { r.disk.unreadable = pending }()
+	pending := r.disk.flaws.unreadable
+	r.disk.flaws.unreadable = 0
+	defer func() { r.disk.flaws.unreadable = pending }()
 	return fn()
 }
 

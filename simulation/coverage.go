@@ -153,13 +153,13 @@ func (c *Coverage) String() string {
 
 // AllFaults returns every kind of fault that NewPlan can draw.
 func AllFaults() []Fault {
-	return []Fault{
+	return append(machineFaults(), []Fault{
 		FaultLoss, FaultDuplicate, FaultReorder, FaultStray, FaultStraggler, FaultUnsent, FaultCut,
 		FaultPartition, FaultAsymmetric, FaultDisconnect, FaultUnseenReconnect, FaultCrash, FaultCrashWriting,
 		FaultAbsence, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultSkew, FaultDrift,
 		FaultSlowDisk, FaultDiskRefused, FaultDiskDoubt, FaultDiskRead, FaultTwin,
 		FaultCorrupt, FaultThrottle, FaultOverflow, FaultClog, FaultFlap, FaultLossy, FaultLate,
-	}
+	}...)
 }
 
 // AllMarkers returns every marker.

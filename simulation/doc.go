@@ -5,9 +5,11 @@
 // and revive the same records on several replicas while messages are lost,
 // duplicated, reordered, damaged, and held up for seconds or for weeks, links are
 // cut in one direction or both, jam, flap or are narrow, processes die between
-// two writes and within one, disks fail, are slow, or come back from a backup,
-// clocks are wrong by seconds or by more than the fleet tolerates, members are
-// away for weeks, join late, or write before anybody knows that they may.
+// two writes and within one, power fails in the middle of an update, disks fail,
+// are slow, are full, lie about what they have written, or come back from a
+// backup, clocks are wrong by seconds or by more than the fleet tolerates,
+// members are away for weeks, join late, or write before anybody knows that they
+// may.
 // Replicas may stand at several sites, with lines of their own between them
 // ([Path]). Then all faults end, and the fleet must become one within
 // [Cluster.Bound].
@@ -23,8 +25,12 @@
 //
 // Every message passes the wire codec, every gossip message its decoder, every
 // record is signed with a real key and its signature verified, once for each
-// record. Stores run over the memory engine, which keeps what the last update
-// committed. What package node does is played by replica.go: it carries out
+// record. Stores run over a virtual disk: the memory engine, whose updates are
+// entries of a log. An honest disk returns from an update when its entry is
+// behind a sync barrier; when the power goes before that, the entry is lost,
+// torn, or whole and unacknowledged, and the next process replays what is
+// whole. A disk that lies returns before, so that power takes what was
+// acknowledged. What package node does is played by replica.go: it carries out
 // what engines ask for, with delays, and nothing of it decides anything.
 //
 // # Invariants

@@ -36,6 +36,8 @@ func NewPlan(seed uint64) Plan {
 	p.plan.sites(newDice(seed, streamSites))
 	p.dice = newDice(seed, streamHabits)
 	p.habits()
+	p.dice = newDice(seed, streamMachines)
+	p.machines()
 	p.plan.Steps = arrange(p.events)
 	return p.plan
 }

@@ -81,7 +81,7 @@ func (r *Replica) launch() {
 	err := r.start()
 	switch {
 	case err == nil:
-	case errors.Is(err, errDisk):
+	case errors.Is(err, errDisk), errors.Is(err, store.ErrFull):
 		r.note("does not start: %v", err)
 		r.disk = r.disk.restart()
 		r.cluster.clock.After(time.Second, r.launch)

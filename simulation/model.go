@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
@@ -17,7 +16,9 @@ type model struct {
 	versions map[merge.Hash]*written
 	order    []*written // as they were made
 	newest   map[merge.InstanceID]issued
-	reached  []hlc.Timestamp // by replica: the newest stamp that its disk holds
+	// acknowledged counts the versions that their writers were told are durable.
+	acknowledged int
+	reached      []hlc.Timestamp // by replica: the newest stamp that its disk holds
 	// cloned are the keys that two machines, or two pasts of one, wrote under one
 	// identity. Covering is not transitive there, so what is held besides the
 	// head may depend on the order of arrival; replicas agree all the same.
@@ -97,6 +98,7 @@ func (m *model) committed(r *Replica, c *store.Commit) {
 			m.cluster.fail(InvariantBytes, "replica %d holds a version of %s that nobody wrote", r.number, rec.Key)
 		case c.Path == store.PathLocal:
 			w.acknowledged = true
+			m.acknowledged++
 			m.newest[r.ID()] = issued{stamp: stamp, process: r.started, durable: true}
 			m.observe(r, rec)
 		case r.process != nil && !r.process.authority.Judge(rec):
@@ -129,66 +131,6 @@ func deletedMark(rec *merge.Record) string {
 		return " deleted"
 	}
 	return ""
-}
-
-// lost is called when the disk of a replica was replaced by an older copy of
-// itself: what was on no other disk is owed to nobody any more. Of keys that
-// the replica forgets to have written, its next write covers what it has not
-// seen, as that of a clone does.
-func (m *model) lost(r *Replica) error {
-	for _, w := range m.order {
-		if w.record.Envelope.LastWriterID == r.ID() {
-			remembered, err := r.remembers(&w.record)
-			if err != nil {
-				return err
-			}
-			if !remembered {
-				m.cloned[w.record.Key] = true
-			}
-		}
-		if !w.acknowledged {
-			continue
-		}
-		kept, err := m.kept(&w.record)
-		if err != nil {
-			return err
-		}
-		w.acknowledged = kept
-	}
-	return nil
-}
-
-// remembers reports whether a replica's disk knows a version of its own.
-func (r *Replica) remembers(rec *merge.Record) (known bool, err error) {
-	err = r.read(func(s *store.Reader) error {
-		held, err := s.Held(rec.Key)
-		if err != nil {
-			return err
-		}
-		own, err := s.OwnCovered(rec.Key, r.ID())
-		known = own != nil && !rec.Envelope.UpdatedHLC.After(own.Stamp) ||
-			slices.ContainsFunc(held, func(h store.Held) bool {
-				return h.Writer == r.ID() && !rec.Envelope.UpdatedHLC.After(h.Stamp)
-			})
-		return err
-	})
-	return known, err
-}
-
-// kept reports whether some member's disk holds a version, or one that covers
-// it, or keeps it parked. A stranger may cover it by what nobody takes.
-func (m *model) kept(rec *merge.Record) (bool, error) {
-	for _, r := range m.cluster.members() {
-		found := false
-		err := r.read(func(s *store.Reader) (err error) {
-			found, err = hasReceived(s, rec.Key, rec.Version())
-			return err
-		})
-		if found || err != nil {
-			return found, err
-		}
-	}
-	return false, nil
 }
 
 // expected returns what every replica must hold of the shared sections: what is

@@ -20,10 +20,11 @@ const (
 
 // Streams that came later stand apart, far above those of the processes.
 const (
-	streamSites  uint64 = 1<<60 + iota
-	streamStorm         // what the network does in a run
-	streamStorms        // what a plan has of it
-	streamHabits        // what agents do besides
+	streamSites    uint64 = 1<<60 + iota
+	streamStorm           // what the network does in a run
+	streamStorms          // what a plan has of it
+	streamHabits          // what agents do besides
+	streamMachines        // what happens to machines
 )
 
 // dice draws decisions from a seed.

@@ -27,7 +27,7 @@ func (c *Cluster) Do(s Step) {
 	case ActSlow, ActRefuse, ActDoubt, ActFlaky, ActUnreadable:
 		c.spoil(r, s)
 	default:
-		if !c.doToNetwork(s) && !c.doToProcess(r, s) {
+		if !c.doToNetwork(s) && !c.doToProcess(r, s) && !c.doToMachine(r, s) {
 			c.work(r, s)
 		}
 	}
@@ -94,9 +94,9 @@ func (c *Cluster) crashWriting(r *Replica, s Step) {
 		return
 	}
 	if s.Count == 0 {
-		r.disk.refuse++
+		r.disk.flaws.refuse++
 	} else {
-		r.disk.doubt++
+		r.disk.flaws.doubt++
 	}
 	r.disk.tripped = func() {
 		c.cover.fault(FaultCrashWriting)
@@ -113,10 +113,7 @@ func (c *Cluster) rollback(r *Replica, down time.Duration) {
 	c.cover.fault(FaultRollback)
 	r.kill(c.dice.duration(0, 5*time.Second))
 	r.disk.restore(r.backup)
-	r.muteUntil = time.UnixMilli(c.model.newest[r.ID()].stamp.Wall)
-	c.model.reached[r.number] = hlc.Timestamp{}
-	clear(r.newest)
-	if err := c.model.lost(r); err != nil {
+	if err := c.model.forgets(r); err != nil {
 		c.fail(InvariantSoundDisk, "reading a disk: %v", err)
 	}
 	c.clock.After(down, r.launch)
@@ -147,13 +144,13 @@ func (c *Cluster) spoil(r *Replica, s Step) {
 		c.cover.fault(FaultSlowDisk)
 		r.process.slow = s.For
 	case ActRefuse:
-		r.disk.refuse += s.Count
+		r.disk.flaws.refuse += s.Count
 	case ActDoubt:
-		r.disk.doubt += s.Count
+		r.disk.flaws.doubt += s.Count
 	case ActFlaky:
-		r.disk.flaky = float64(s.Count) / 100
-		c.clock.After(s.For, func() { r.disk.flaky = 0 })
+		r.disk.flaws.flaky = float64(s.Count) / 100
+		c.clock.After(s.For, func() { r.disk.flaws.flaky = 0 })
 	default:
-		r.disk.unreadable += s.Count
+		r.disk.flaws.unreadable += s.Count
 	}
 }

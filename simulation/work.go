@@ -39,7 +39,12 @@ func (c *Cluster) work(r *Replica, s Step) {
 	if r.process == nil || r.mute() {
 		return
 	}
-	if err := c.act(r, s); err != nil {
+	before := c.model.acknowledged
+	err := c.act(r, s)
+	if err == nil && r.process != nil && s.Act.writes() && c.model.acknowledged == before {
+		c.fail(InvariantDurability, "replica %d was told that it did %s, and committed nothing", r.number, s.Act)
+	}
+	if err != nil {
 		c.workFailed(r, s.Act, err)
 	}
 }
@@ -50,6 +55,16 @@ func (c *Cluster) workFailed(r *Replica, act Act, err error) {
 		c.fail(InvariantProgress, "replica %d cannot %s: %v", r.number, act, err)
 	}
 	r.note("did not %s: %v", act, err)
+}
+
+// writes reports whether a step that succeeds has written something.
+func (a Act) writes() bool {
+	switch a {
+	case ActWrite, ActDelete, ActBurst, ActLarge, ActPrivate, ActForeign:
+		return true
+	default:
+		return false
+	}
 }
 
 func (c *Cluster) act(r *Replica, s Step) error {
