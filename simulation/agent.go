@@ -54,6 +54,9 @@ func (r *Replica) lookAt(t target) error {
 // said otherwise, may show; one that nobody wrote may not.
 func (m *model) saw(r *Replica, key merge.Key, seen sight) {
 	newest := r.newest[key]
+	if newest != nil && newest.hidden {
+		return
+	}
 	shown := m.shown(key, newest, seen)
 	switch {
 	case shown != nil && !shown.record.Envelope.Deleted && shown.text != "" && shown.text != seen.text && !m.cloned[key]:
@@ -110,7 +113,7 @@ func (r *Replica) revise(t target, think time.Duration) error {
 	}
 	text := r.cluster.text(40)
 	r.cluster.clock.After(think, func() {
-		if r.process == nil || r.mute() {
+		if r.process == nil || r.mute() || r.cluster.healed {
 			return
 		}
 		if err := r.compareAndSet(t, seen, text); err != nil {

@@ -40,7 +40,9 @@ type written struct {
 	// not, but only as it is.
 	acknowledged bool
 	parents      []merge.Hash // see Replica.seen
-	text         string       // what its agent said; empty when unknown
+	// hidden says that it breaks the rules of its kind: readers do not see it.
+	hidden bool
+	text   string // what its agent said; empty when unknown
 }
 
 func newModel(c *Cluster) *model {

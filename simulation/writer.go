@@ -123,13 +123,15 @@ func (r *Replica) twin(peer *Replica, key merge.Key) error {
 	if err := r.attempt(&twins[0]); err != nil {
 		return err
 	}
+	for i := range twins {
+		r.cluster.model.add(&twins[i]).hidden = true
+	}
 	err = r.Store().Write(context.Background(), key.String(), func(*store.Reader) ([]merge.Record, error) {
 		return twins[:1], nil
 	})
 	if err != nil {
 		return err
 	}
-	r.cluster.model.add(&twins[1])
 	r.cluster.model.cloned[key] = true
 	res, err := peer.Store().Merge(context.Background(), store.Batch{Path: store.PathRestore, Records: twins[1:]})
 	if err == nil && res.Applied == 1 {
