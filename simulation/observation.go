@@ -33,7 +33,7 @@ const (
 	EventHeal       EventKind = "heal"        // all faults end
 	EventConverged  EventKind = "converged"   // the fleet is one: Since is when the last fault ended
 	EventViolation  EventKind = "violation"   // something is wrong: Text
-	EventSample     EventKind = "sample"      // a sample of divergence: Count is Divergence
+	EventSample     EventKind = "sample"      // a sample of divergence: Count is Divergence, Peak its largest since the one before
 )
 
 // Route is by which part of the protocol a message or a version came.
@@ -74,6 +74,7 @@ type Event struct {
 	Message string // the type of a message
 	Bytes   int    // of the message, with its frame
 	Count   int
+	Peak    int
 	Fault   Fault
 	Key     merge.Key
 	Version merge.Hash

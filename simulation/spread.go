@@ -22,6 +22,7 @@ type spread struct {
 	order   []*spreadKey // as they appeared
 	sums    []store.Sum  // by replica, of the versions that it holds as known here
 	missing int          // of all keys
+	peak    int          // its largest since the last sample
 	result  Propagation
 }
 
@@ -54,7 +55,9 @@ func newSpread(c *Cluster, every time.Duration) *spread {
 }
 
 func (s *spread) sample() {
-	s.cluster.watch.emit(Event{Kind: EventSample, Replica: Nobody, Peer: Nobody, Count: s.cluster.Divergence()})
+	missing := s.cluster.Divergence()
+	s.cluster.watch.emit(Event{Kind: EventSample, Replica: Nobody, Peer: Nobody, Count: missing, Peak: max(s.peak, missing)})
+	s.peak = missing
 	s.cluster.clock.After(s.every, s.sample)
 }
 
@@ -205,12 +208,14 @@ func (s *spread) committed(r *Replica, c *store.Commit) {
 			s.weigh(s.key(c.Records[i].Key))
 		}
 	}
+	s.peak = max(s.peak, s.missing)
 }
 
 func (s *spread) weighAll() {
 	for _, k := range s.order {
 		s.weigh(k)
 	}
+	s.peak = max(s.peak, s.missing)
 }
 
 // weigh counts what members lack of a key, and notes what is everywhere now.
