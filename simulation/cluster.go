@@ -69,10 +69,14 @@ func (c codec) DecodeFrame(frame []byte) (fleetsync.Message, error) {
 }
 
 // New returns a cluster whose replicas have started, but for those that join
-// later, and know their fleet as the plan says.
+// later, and know their fleet as the plan says. Errors: ErrPlan, and what goes
+// wrong with a disk or an identity.
 func New(plan Plan, options Options) (*Cluster, error) {
+	if err := plan.Validate(); err != nil {
+		return nil, err
+	}
 	c := &Cluster{
-		plan: plan, options: options, clock: NewClock(),
+		plan: plan.normal(), options: options, clock: NewClock(),
 		dice: newDice(plan.Seed, streamWork), numbers: map[merge.InstanceID]int{},
 		notary: newNotary(entropy(plan.Seed, streamKeys+100)),
 	}

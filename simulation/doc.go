@@ -21,6 +21,9 @@
 // [Cluster.Do], [Cluster.RunFor], [Cluster.Heal], [Cluster.Converge] and
 // [Cluster.Check] as needed.
 //
+// A plan has a text form ([Plan.Text], [ParsePlan]) that can be kept, compared
+// and edited. testdata/regressions holds those that found a fault.
+//
 // # What is real
 //
 // Every message passes the wire codec, every gossip message its decoder, every

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +18,7 @@ import (
 
 var (
 	seedFlag     = flag.Uint64("seed", 0, "the seed that TestSeed replays")
+	planFlag     = flag.String("plan", "", "the file with the plan that TestSeed replays")
 	traceFlag    = flag.Bool("simtrace", false, "TestSeed prints everything that happens")
 	noGossipFlag = flag.Bool("nogossip", false, "TestSeed switches gossip off")
 	seedsFlag    = flag.Int("seeds", 300, "how many fresh seeds TestSeeds runs; TestSeedsWithoutGossip runs a fifth of it")
@@ -26,23 +27,25 @@ var (
 
 func withoutGossip(p *simulation.Plan) { p.Gossip = false }
 
-// runSeed runs the plan of a seed, changed by those functions.
-func runSeed(seed uint64, options simulation.Options, change ...func(*simulation.Plan)) (*simulation.Cluster, error) {
-	plan := simulation.NewPlan(seed)
-	for _, fn := range change {
-		fn(&plan)
-	}
-	c, err := simulation.New(plan, options)
+// runSeed runs the plan of a seed.
+func runSeed(seed uint64, options simulation.Options) (*simulation.Cluster, error) {
+	c, err := simulation.New(simulation.NewPlan(seed), options)
 	if err != nil {
 		return nil, err
 	}
 	return c, c.Run()
 }
 
-// TestSeed replays one seed.
+// TestSeed replays one plan.
 func TestSeed(t *testing.T) {
-	if *seedFlag == 0 {
-		t.Skip("replays one seed: -seed N, with -simtrace for every event, with -nogossip for a failure of TestSeedsWithoutGossip")
+	var plan simulation.Plan
+	switch {
+	case *planFlag != "":
+		plan = planOf(t, *planFlag)
+	case *seedFlag != 0:
+		plan = simulation.NewPlan(*seedFlag)
+	default:
+		t.Skip("replays one plan: -seed N, or -plan FILE; with -simtrace for every event, with -nogossip for a failure of TestSeedsWithoutGossip")
 	}
 	var options simulation.Options
 	if *traceFlag {
@@ -50,56 +53,65 @@ func TestSeed(t *testing.T) {
 		defer func() { _ = out.Flush() }()
 		options.Trace = out
 	}
-	var change []func(*simulation.Plan)
 	if *noGossipFlag {
-		change = append(change, withoutGossip)
+		withoutGossip(&plan)
 	}
-	plan := simulation.NewPlan(*seedFlag)
 	t.Log(plan.String())
-	c, err := runSeed(*seedFlag, options, change...)
+	c, err := simulation.New(plan, options)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(); err != nil {
 		t.Error(err)
 	}
-	if c != nil {
-		t.Logf("%s of virtual time, converged after %s\n%s\ntrace %s", c.Clock().Elapsed(), c.Took(), c.Coverage(), c.TraceSum())
+	t.Logf("%s of virtual time, converged after %s\n%s\ntrace %s", c.Clock().Elapsed(), c.Took(), c.Coverage(), c.TraceSum())
+}
+
+// planOf reads a plan.
+func planOf(t *testing.T, path string) simulation.Plan {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := simulation.ParsePlan(string(text))
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return plan
+}
+
+// TestRegressions runs every plan that found a fault once, each twice.
+func TestRegressions(t *testing.T) {
+	paths, err := filepath.Glob("testdata/regressions/*.plan")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no plans: %v", err)
+	}
+	plans := make([]simulation.Plan, len(paths))
+	numbers := make([]uint64, len(paths))
+	for i, path := range paths {
+		plans[i], numbers[i] = planOf(t, path), uint64(i)
+	}
+	result, err := campaign.Run(t.Context(), campaign.Config{
+		Seeds: numbers, RepeatEvery: 1, Plan: func(number uint64) simulation.Plan { return plans[number] },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range result.Failures {
+		t.Errorf("%v\nreplay: go test ./simulation -run 'TestSeed$' -plan %s -v", f.Err, paths[f.Seed])
 	}
 }
 
-// seedsOf returns the seeds of a test: those of testdata that name it, and
-// fresh ones.
-func seedsOf(t *testing.T, fresh int) []uint64 {
+// freshSeeds returns seeds that nobody has run before, unless -base says which.
+func freshSeeds(t *testing.T, count int) []uint64 {
 	t.Helper()
-	file, err := os.Open("testdata/seeds.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
-	var seeds []uint64
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		line, _, _ := strings.Cut(lines.Text(), "#")
-		fields := strings.Fields(line)
-		if len(fields) != 2 || fields[0] != t.Name() {
-			continue
-		}
-		seed, err := strconv.ParseUint(fields[1], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seeds = append(seeds, seed)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
 	base := *baseFlag
 	if base == 0 {
 		base = uint64(time.Now().UnixNano()) % 1_000_000_000_000
 	}
-	t.Logf("%d seeds of testdata, %d fresh ones after -base %d", len(seeds), fresh, base)
-	for i := range fresh {
-		seeds = append(seeds, base+1+uint64(i))
-	}
-	return seeds
+	t.Logf("%d fresh seeds after -base %d", count, base)
+	return campaign.Fresh(base, count)
 }
 
 // runSeeds runs seeds on every processor, and reports the figures, and for each
@@ -123,7 +135,7 @@ func runSeeds(t *testing.T, cfg campaign.Config, flags string) *campaign.Result 
 // TestSeeds runs seeded plans of everything that goes wrong, and holds the
 // invariants of Check. Every kind of fault and every marker must have happened.
 func TestSeeds(t *testing.T) {
-	result := runSeeds(t, campaign.Config{Seeds: seedsOf(t, *seedsFlag)}, "")
+	result := runSeeds(t, campaign.Config{Seeds: freshSeeds(t, *seedsFlag)}, "")
 	if missing := result.Coverage.Missing(simulation.AllFaults(), simulation.AllMarkers()); len(missing) > 0 && result.Seeds >= 300 {
 		t.Errorf("never happened: %s", strings.Join(missing, ", "))
 	}
@@ -136,7 +148,7 @@ func TestSeedsWithoutGossip(t *testing.T) {
 		withoutGossip(&plan)
 		return plan
 	}
-	result := runSeeds(t, campaign.Config{Seeds: seedsOf(t, *seedsFlag/5), Plan: plan}, " -nogossip")
+	result := runSeeds(t, campaign.Config{Seeds: freshSeeds(t, *seedsFlag/5), Plan: plan}, " -nogossip")
 	if n := result.Coverage.Markers[simulation.SometimesGossip]; n != 0 {
 		t.Errorf("%d gossiped batches although gossip is off", n)
 	}

@@ -4,15 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
 // Plan is everything that will happen to a cluster: a value that follows from
-// a seed, can be changed by hand, and gives the same run again each time.
+// a seed, can be changed by hand, and gives the same run again each time. It has
+// a text form, see Text. Lists by replica may be shorter than the fleet: the rest
+// is zero.
 type Plan struct {
 	Seed uint64
-	// Replicas is their number, 2 to 64.
+	// Replicas is their number, 2 to 4,096.
 	Replicas int
 	// Topology says which of them can connect.
 	Topology Topology
@@ -57,9 +58,10 @@ const (
 	Star // everybody with the first
 )
 
-func (t Topology) String() string {
-	return [...]string{"mesh", "ring", "line", "star"}[t]
-}
+// topologies are their names.
+var topologies = [...]string{"mesh", "ring", "line", "star"}
+
+func (t Topology) String() string { return topologies[t] }
 
 // wires reports whether a pair of n replicas is part of the topology.
 func (t Topology) wires(a, b, n int) bool {
@@ -102,6 +104,11 @@ const (
 	GrantLate                   // nobody holds it until a Grant step states it
 	GrantNever                  // it is a stranger that holds the fleet's statements
 )
+
+// grantModes are their names.
+var grantModes = [...]string{"known", "own", "late", "never"}
+
+func (g GrantMode) String() string { return grantModes[g] }
 
 // Step is one thing that happens.
 type Step struct {
@@ -163,25 +170,6 @@ const (
 	ActFlap       Act = "flap"       // the line of Replica and Peer goes down and up every few seconds, For
 	ActHoard      Act = "hoard"      // the next Count messages from Replica to Peer arrive once more, For later
 )
-
-// String is the step as traces show it.
-func (s Step) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %d", s.Act, s.Replica)
-	if s.Peer != 0 {
-		fmt.Fprintf(&b, " peer %d", s.Peer)
-	}
-	if s.For != 0 {
-		fmt.Fprintf(&b, " for %s", s.For)
-	}
-	if s.Count != 0 {
-		fmt.Fprintf(&b, " count %d", s.Count)
-	}
-	if s.Group != 0 {
-		fmt.Fprintf(&b, " group %b", s.Group)
-	}
-	return b.String()
-}
 
 // String is one line that says what a plan is like.
 func (p *Plan) String() string {

@@ -23,14 +23,17 @@ type outcome struct {
 	traffic         map[fleetsync.MessageType]simulation.Traffic
 	repeated        bool
 	failure         *Failure
+	err             error // the plan is none
 }
 
 // Run runs every seed. What goes wrong in a run is a [Failure] of the result;
 // an error is of the campaign itself: the result then counts the runs that were
-// finished. Errors: that of ctx.
+// finished. Errors: that of ctx, simulation.ErrPlan.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	cfg = cfg.withDefaults()
 	t := newTally(&cfg)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range cfg.Workers {
@@ -40,19 +43,24 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 				if place >= len(cfg.Seeds) {
 					return
 				}
-				t.add(place, cfg.run(place)) //nolint:contextcheck // a run computes, and waits for nothing
+				o := cfg.run(place) //nolint:contextcheck // a run computes, and waits for nothing
+				if o.err != nil {
+					cancel(fmt.Errorf("seed %d: %w", cfg.Seeds[place], o.err))
+					return
+				}
+				t.add(place, o)
 			}
 		})
 	}
 	group.Wait()
-	return t.result(), ctx.Err()
+	return t.result(), context.Cause(ctx)
 }
 
 // run runs the seed at a place, twice when its turn has come.
 func (c *Config) run(place int) outcome {
 	seed := c.Seeds[place]
 	first := c.runOnce(seed)
-	if !c.repeats(place) {
+	if !c.repeats(place) || first.err != nil {
 		return first
 	}
 	first.repeated = true
@@ -77,6 +85,9 @@ func (c *Config) runOnce(seed uint64) (o outcome) {
 	}()
 	plan = c.Plan(seed)
 	cluster, err := simulation.New(plan, c.Options())
+	if errors.Is(err, simulation.ErrPlan) {
+		return outcome{err: err}
+	}
 	if err == nil {
 		err = cluster.Run()
 		if err == nil && c.Check != nil {

@@ -140,6 +140,22 @@ func TestAnOwnCheckFailsASeed(t *testing.T) {
 	}
 }
 
+func TestAnInvalidPlanEndsTheCampaign(t *testing.T) {
+	result, err := campaign.Run(t.Context(), campaign.Config{
+		Seeds: campaign.Fresh(0, 1000), Workers: 1,
+		Plan: func(seed uint64) simulation.Plan {
+			plan := small(seed)
+			if seed == 3 {
+				plan.Steps[1].Replica = 2
+			}
+			return plan
+		},
+	})
+	if !errors.Is(err, simulation.ErrPlan) || !strings.Contains(err.Error(), "seed 3: ") || result.Seeds != 2 {
+		t.Errorf("want the plan of seed 3 refused, got %v after %d seeds", err, result.Seeds)
+	}
+}
+
 func TestACancelledCampaignSaysWhatItDid(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	result, err := campaign.Run(ctx, campaign.Config{
