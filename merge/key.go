@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -90,6 +91,15 @@ const sectionSeparator = "\x1f"
 // instance, project and workspace, divided by 0x1f.
 func (s Section) ID() string { return string(s.appendID(nil)) }
 
+// Compare orders sections as their ids are ordered, without making them: the
+// separator is less than whatever a part may hold.
+func (s Section) Compare(o Section) int {
+	return cmp.Or(
+		strings.Compare(s.Family, o.Family), strings.Compare(s.Scope.Instance, o.Scope.Instance),
+		strings.Compare(s.Scope.Project, o.Scope.Project), strings.Compare(s.Scope.Workspace, o.Scope.Workspace),
+	)
+}
+
 func (s Section) appendID(dst []byte) []byte {
 	dst = append(dst, s.Family...)
 	for _, field := range [...]string{s.Scope.Instance, s.Scope.Project, s.Scope.Workspace} {
@@ -101,9 +111,12 @@ func (s Section) appendID(dst []byte) []byte {
 
 // ParseSectionID is the inverse of Section.ID. Errors: ErrMalformed.
 func ParseSectionID(id string) (Section, error) {
-	parts := strings.Split(id, sectionSeparator)
-	if len(parts) != 4 {
-		return Section{}, fmt.Errorf("%w: section of %d parts", ErrMalformed, len(parts))
+	if n := strings.Count(id, sectionSeparator) + 1; n != 4 {
+		return Section{}, fmt.Errorf("%w: section of %d parts", ErrMalformed, n)
+	}
+	var parts [4]string
+	for i := range parts {
+		parts[i], id, _ = strings.Cut(id, sectionSeparator)
 	}
 	s := Section{Family: parts[0], Scope: Scope{Instance: parts[1], Project: parts[2], Workspace: parts[3]}}
 	if strings.Contains(s.Family, ".") {

@@ -49,6 +49,22 @@ func TestKeysNeverShareAForm(t *testing.T) {
 	})
 }
 
+// TestSectionsCompareAsTheirIDs: the order of sections is that of their ids.
+func TestSectionsCompareAsTheirIDs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := mergetest.Key().Draw(t, "a").Section(), mergetest.Key().Draw(t, "b").Section()
+		if rapid.Bool().Draw(t, "share the family") {
+			b.Family = a.Family
+		}
+		if rapid.Bool().Draw(t, "begin alike") {
+			b.Scope.Project = a.Scope.Project + b.Scope.Project
+		}
+		if got, want := a.Compare(b), strings.Compare(a.ID(), b.ID()); got != want {
+			t.Errorf("%q against %q is %d, their ids are %d", a, b, got, want)
+		}
+	})
+}
+
 // TestOrderKeepsAKindTogether: all keys of a kind lie side by side, and an id
 // lies before those that it begins.
 func TestOrderKeepsAKindTogether(t *testing.T) {

@@ -38,6 +38,7 @@ func NewPlan(seed uint64) Plan {
 	p.habits()
 	p.dice = newDice(seed, streamMachines)
 	p.machines()
+	p.quiet(newDice(seed, streamQuiet))
 	p.plan.Steps = arrange(p.events)
 	return p.plan
 }

@@ -37,7 +37,7 @@ func (r *Replica) receive(from int, frame []byte) {
 		r.cluster.fail(InvariantWire, "replica %d cannot decode a frame of %d: %v", r.number, from, err)
 		return
 	}
-	r.cluster.observer.received(r, from, m)
+	r.cluster.observer.received(r, from, m, frame)
 	r.cluster.watch.received(r.number, from, m.Type(), len(frame))
 	r.process.engine.Receive(r.cluster.replicas[from].ID(), m)
 	r.drain()

@@ -27,8 +27,9 @@ func newObserver(t *Trace, c *counter) *observer {
 	return &observer{trace: t, cover: c, timeouts: map[*process]uint64{}, traffic: map[fleetsync.MessageType]Traffic{}}
 }
 
-func (o *observer) sent(r *Replica, to int, m fleetsync.Message, size int) {
-	r.note("> %d %s (%d bytes)", to, describe(m), size)
+func (o *observer) sent(r *Replica, to int, m fleetsync.Message, frame []byte) {
+	size := len(frame)
+	r.note("> %d %s (%d bytes)", to, framed{m, frame}, size)
 	t := o.traffic[m.Type()]
 	o.traffic[m.Type()] = Traffic{Messages: t.Messages + 1, Bytes: t.Bytes + int64(size)}
 	if n := r.process.engine.Counters().Timeouts; n > o.timeouts[r.process] {
@@ -37,8 +38,8 @@ func (o *observer) sent(r *Replica, to int, m fleetsync.Message, size int) {
 	}
 }
 
-func (o *observer) received(r *Replica, from int, m fleetsync.Message) {
-	r.note("< %d %s", from, describe(m))
+func (o *observer) received(r *Replica, from int, m fleetsync.Message, frame []byte) {
+	r.note("< %d %s", from, framed{m, frame})
 	switch m := m.(type) {
 	case *fleetsync.Hello:
 		if len(m.Heads.Withheld) > 1 { // the session family always is
@@ -99,6 +100,16 @@ func moves(b *store.Batch) string {
 	}
 	return text
 }
+
+// framed is a message as traces take it: as its bytes, and in words for those
+// who read along.
+type framed struct {
+	message fleetsync.Message
+	frame   []byte
+}
+
+func (f framed) String() string               { return describe(f.message) }
+func (f framed) appendNote(dst []byte) []byte { return appendNote(dst, f.frame) }
 
 // describe is one message in a line of the trace.
 func describe(m fleetsync.Message) string {

@@ -164,14 +164,16 @@ func (r *Replica) after(at time.Time, fn func()) {
 
 // tick lets the engine see time pass, again and again.
 func (r *Replica) tick(p *process) {
-	r.cluster.clock.After(r.cluster.plan.TickEvery, func() {
-		if r.process != p {
-			return
+	clock, every := r.cluster.clock, r.cluster.plan.TickEvery
+	var turn func()
+	turn = func() {
+		if r.process == p {
+			p.engine.Tick(r.Now())
+			r.drain()
+			clock.After(every, turn)
 		}
-		p.engine.Tick(r.Now())
-		r.drain()
-		r.tick(p)
-	})
+	}
+	clock.After(every, turn)
 }
 
 // drain carries out what the engine wants done.
@@ -217,7 +219,7 @@ func (r *Replica) send(s fleetsync.Send) {
 		c.fail(InvariantWire, "replica %d cannot encode %T: %v", r.number, s.Message, err)
 		return
 	}
-	c.observer.sent(r, to, s.Message, len(frame))
+	c.observer.sent(r, to, s.Message, frame)
 	c.watch.sent(r.number, to, s.Message.Type(), len(frame))
 	c.network.send(r.number, to, frame)
 }

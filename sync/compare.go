@@ -66,8 +66,8 @@ func (e *Engine) differs(r *remote) {
 // not mention, though it speaks of them: the peer holds nothing there.
 func (e *Engine) takeAbsent(p *peer, h *Heads, differing map[merge.Section]bool) {
 	listed := sectionsOf(h)
-	for _, s := range e.sections() {
-		if s.Count == 0 || listed[s.Section] || !h.speaksOf(s.Section) || p.withholds(s.Section) {
+	for _, s := range e.store.Sections() {
+		if s.Count == 0 || listed[s.Section] || !e.cfg.Share(s.Section) || !h.speaksOf(s.Section) || p.withholds(s.Section) {
 			continue
 		}
 		r := p.section(s.Section)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
@@ -62,14 +61,14 @@ func (e *Engine) heads(after string, keep func(merge.Section) bool) (Heads, map[
 // sections returns the state of every shared section, by id.
 func (e *Engine) sections() []store.SectionState {
 	shared := slices.DeleteFunc(e.store.Sections(), func(s store.SectionState) bool { return !e.cfg.Share(s.Section) })
-	slices.SortFunc(shared, func(a, b store.SectionState) int { return strings.Compare(a.Section.ID(), b.Section.ID()) })
+	slices.SortFunc(shared, func(a, b store.SectionState) int { return a.Section.Compare(b.Section) })
 	return shared
 }
 
 func everySection(merge.Section) bool { return true }
 
 func sortedSections(set map[merge.Section]bool) []merge.Section {
-	return slices.SortedFunc(maps.Keys(set), func(a, b merge.Section) int { return strings.Compare(a.ID(), b.ID()) })
+	return slices.SortedFunc(maps.Keys(set), merge.Section.Compare)
 }
 
 func sectionsOf(h *Heads) map[merge.Section]bool {

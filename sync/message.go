@@ -53,6 +53,9 @@ type Heads struct {
 
 // speaksOf reports whether a section lies within the bounds of the list.
 func (h *Heads) speaksOf(s merge.Section) bool {
+	if h.After == "" && h.To == "" {
+		return true
+	}
 	id := s.ID()
 	return id > h.After && (h.To == "" || id <= h.To)
 }
