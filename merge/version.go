@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/fleetsync/fleetd/hlc"
@@ -29,7 +30,7 @@ func Compare(a, b Version) int {
 	if c := strings.Compare(string(a.Writer), string(b.Writer)); c != 0 {
 		return c
 	}
-	return compareHashes(a.Hash, b.Hash)
+	return bytes.Compare(a.Hash[:], b.Hash[:])
 }
 
 // Covers reports whether w replaces v: w is larger, and was written by someone
