@@ -5,6 +5,7 @@ FUZZTIME  ?= 10s
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 # Further flags for `make sim` and `make microbench`, for example SIMFLAGS='-run TestEngine -v'.
 SIMFLAGS   ?=
+MUTANTS    ?=
 BENCHFLAGS ?= -benchmem
 BENCH      ?=
 
@@ -14,7 +15,7 @@ LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race fuzz sim bench microbench lint fmt vet cross check
+.PHONY: help build test race fuzz sim mutants bench microbench lint fmt vet cross check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +35,9 @@ fuzz: ## fuzz every target for FUZZTIME (10s)
 
 sim: ## run the simulation over its seeds (SIMFLAGS)
 	$(GO) test -count=1 -timeout 60m $(SIMFLAGS) ./simulation/...
+
+mutants: ## plant every fault, and write which seed notices it (MUTANTS names some)
+	$(GO) run ./simulation/mutants $(MUTANTS)
 
 bench: ## print what fleetd costs beside this machine's floor (BENCH names a part)
 	$(GO) -C bench run . $(BENCH)

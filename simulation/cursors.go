@@ -19,7 +19,7 @@ func (c *Cluster) checkCursors() {
 				continue
 			}
 			for _, s := range peer.Store().Sections() {
-				if err := c.checkCursor(r, peer, s.Section); err != nil {
+				if err := c.checkCursor(r, peer, s.Section, store.Cursor{}); err != nil {
 					c.fail(InvariantSoundDisk, "reading a store: %v", err)
 				}
 			}
@@ -27,17 +27,40 @@ func (c *Cluster) checkCursors() {
 	}
 }
 
-func (c *Cluster) checkCursor(r, peer *Replica, section merge.Section) error {
-	var at store.Cursor
-	err := r.read(func(s *store.Reader) (err error) {
-		at, err = s.Cursor(peer.ID(), section)
+// checkMove holds the same of what a cursor passes by one move, at once: until
+// the next audit a listing may have brought it. before is where it stood.
+func (c *Cluster) checkMove(r *Replica, m *store.CursorMove, before store.Cursor) {
+	peer := c.replicas[c.numberOf(m.Peer)]
+	if r.process == nil || peer.process == nil {
+		return
+	}
+	if err := c.checkCursor(r, peer, m.Section, before); err != nil {
+		c.fail(InvariantSoundDisk, "reading a store: %v", err)
+	}
+}
+
+// cursor returns where a replica stands in the feed of a peer; the zero Cursor
+// when it has no place there.
+func (r *Replica) cursor(peer merge.InstanceID, section merge.Section) (at store.Cursor, err error) {
+	err = r.read(func(s *store.Reader) (err error) {
+		at, err = s.Cursor(peer, section)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
-		return nil
+		return store.Cursor{}, nil
 	}
-	if err != nil {
+	return at, err
+}
+
+// checkCursor looks at what lies behind a place that was looked at before, of
+// the same opening of the peer's store; at everything when there is none.
+func (c *Cluster) checkCursor(r, peer *Replica, section merge.Section, seen store.Cursor) error {
+	at, err := r.cursor(peer.ID(), section)
+	if err != nil || at == (store.Cursor{}) {
 		return err
+	}
+	if seen.Store != at.Store || seen.Incarnation != at.Incarnation {
+		seen.Seq = 0
 	}
 	var passed []store.FeedEntry
 	err = peer.read(func(s *store.Reader) error {
@@ -45,7 +68,7 @@ func (c *Cluster) checkCursor(r, peer *Replica, section merge.Section) error {
 		if err != nil || state != store.CursorValid {
 			return err
 		}
-		return s.Feed(section, 0, func(e store.FeedEntry) (more bool) {
+		return s.Feed(section, seen.Seq, func(e store.FeedEntry) (more bool) {
 			passed = append(passed, e)
 			return e.Seq <= at.Seq
 		})

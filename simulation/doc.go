@@ -61,9 +61,9 @@
 //     nothing changes; what is private to a replica is nowhere else; no honest
 //     peer is blamed; what engines say of their peers is true.
 //
-// Equal seeds give equal traces (TestSameSeedSameTrace).
-// TestForgottenRepairIsCaught and TestMissingTieBreakIsCaught plant faults to
-// prove that these checks notice.
+// Equal seeds give equal traces (TestSameSeedSameTrace). That these checks
+// notice is proven by planting faults in the production code: MUTANTS.md says
+// which seed finds each.
 //
 // # Hazards
 //

@@ -247,7 +247,13 @@ func (r *Replica) carryOut(p *process) {
 	p.queue = p.queue[1:]
 	p.busy = false
 	var res store.Result
+	var before store.Cursor
 	var err error
+	if m := b.Batch.Cursor; m != nil {
+		if before, err = r.cursor(m.Peer, m.Section); err != nil {
+			c.fail(InvariantSoundDisk, "reading a store: %v", err)
+		}
+	}
 	if b.Reconsider {
 		res, err = p.store.Reconsider(context.Background(), func(rec *merge.Record) store.Verdict {
 			return fleetsync.Judge(p.authority, rec)
@@ -256,6 +262,9 @@ func (r *Replica) carryOut(p *process) {
 		res, err = p.store.Merge(context.Background(), b.Batch)
 	}
 	c.observer.applied(r, &b, res, err)
+	if m := b.Batch.Cursor; m != nil && err == nil {
+		c.checkMove(r, m, before)
+	}
 	if r.process != p {
 		return // it died in the update
 	}

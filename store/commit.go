@@ -11,6 +11,7 @@ func (s *Store) commit(group []*request) {
 		return
 	}
 	g := s.stage
+	g.written = false // also when the update ends before it begins
 	err := s.engine.Update(func(tx Txn) error {
 		g.begin(tx)
 		for _, req := range group {

@@ -83,7 +83,7 @@ func newStage(s *Store) *stage {
 
 // begin forgets the last transaction.
 func (g *stage) begin(tx Txn) {
-	g.tx, g.fatal, g.written = tx, nil, false
+	g.tx, g.fatal = tx, nil
 	g.arena.reset()
 	clear(g.ops)
 	clear(g.touched)

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -54,7 +55,7 @@ func hunt(ctx context.Context, root, folder string, m *mutant, seeds uint64) (ca
 	if out, err := build.CombinedOutput(); err != nil {
 		return catch{}, fmt.Errorf("mutants: build %s: %w\n%s", name, err, out)
 	}
-	run := exec.CommandContext(ctx, program, "-hunt", fmt.Sprint(seeds)) //nolint:gosec // what was just built
+	run := exec.CommandContext(ctx, program, "-hunt", strconv.FormatUint(seeds, 10)) //nolint:gosec // what was just built
 	run.Stderr = os.Stderr
 	out, err := run.Output()
 	if err != nil {

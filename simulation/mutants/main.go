@@ -16,6 +16,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -63,7 +64,7 @@ func run(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	catches, err := huntAll(ctx, root, chosen)
+	catches, err := huntAll(ctx, os.Stdout, root, chosen)
 	if err != nil || len(names) > 0 {
 		return err
 	}
@@ -91,9 +92,9 @@ func choose(mutants []mutant, names []string) ([]mutant, error) {
 }
 
 // huntAll hunts mutants one after the other, then the sound code over the same
-// seeds. It returns what was caught, in the order of mutants; errors name
-// every mutant that was not, or not as its patch says.
-func huntAll(ctx context.Context, root string, mutants []mutant) ([]catch, error) {
+// seeds, and prints a line for each. It returns what was caught, in the order
+// of mutants; errors name every mutant that was not, or not as its patch says.
+func huntAll(ctx context.Context, out io.Writer, root string, mutants []mutant) ([]catch, error) {
 	folder, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func huntAll(ctx context.Context, root string, mutants []mutant) ([]catch, error
 		if catches[i], err = hunt(ctx, root, folder, m, seedsMax); err == nil {
 			err = m.judge(catches[i])
 		}
-		report(m.Name, catches[i], time.Since(began), err)
+		report(out, m.Name, catches[i], time.Since(began), err)
 		failed = append(failed, err)
 		last = max(last, catches[i].Seed)
 	}
@@ -118,13 +119,13 @@ func huntAll(ctx context.Context, root string, mutants []mutant) ([]catch, error
 		if err == nil && sound.Seed != 0 {
 			err = fmt.Errorf("mutants: seed %d fails without any mutant: %s: %s", sound.Seed, sound.Invariant, sound.Text)
 		}
-		report("none", sound, time.Since(began), err)
+		report(out, "none", sound, time.Since(began), err)
 		failed = append(failed, err)
 	}
 	return catches, errors.Join(failed...)
 }
 
-func report(name string, c catch, took time.Duration, err error) {
+func report(out io.Writer, name string, c catch, took time.Duration, err error) {
 	verdict := "no seed fails"
 	if c.Seed != 0 {
 		verdict = fmt.Sprintf("seed %d, %s", c.Seed, c.Invariant)
@@ -132,5 +133,5 @@ func report(name string, c catch, took time.Duration, err error) {
 	if err != nil {
 		verdict += "  WRONG"
 	}
-	fmt.Printf("%-28s %-32s %5.1f s  %.150s\n", name, verdict, took.Seconds(), strings.ReplaceAll(c.Text, "\n", " "))
+	_, _ = fmt.Fprintf(out, "%-28s %-32s %5.1f s  %.150s\n", name, verdict, took.Seconds(), strings.ReplaceAll(c.Text, "\n", " "))
 }
