@@ -3,13 +3,16 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fleetsync/fleetd/api"
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/state"
 )
 
@@ -62,11 +65,12 @@ func TestErrorsOfTheNodeKeepTheirCode(t *testing.T) {
 		err  error
 		want wire.Code
 	}{
-		"a problem":    {&wire.Problem{Type: "t", Title: "t", Status: http.StatusForbidden, Detail: "d", Code: wire.CodeDenied}, wire.CodeDenied},
-		"denied":       {state.ErrDenied, wire.CodeDenied},
-		"a time-out":   {context.DeadlineExceeded, wire.CodeTimeout},
-		"a stop":       {context.Canceled, wire.CodeUnavailable},
-		"anything new": {errors.New("disk 7 says secret"), wire.CodeInternal},
+		"a problem":     {&wire.Problem{Type: "t", Title: "t", Status: http.StatusForbidden, Detail: "d", Code: wire.CodeDenied}, wire.CodeDenied},
+		"denied":        {state.ErrDenied, wire.CodeDenied},
+		"a wrong clock": {clockAhead(), wire.CodeClock},
+		"a time-out":    {context.DeadlineExceeded, wire.CodeTimeout},
+		"a stop":        {context.Canceled, wire.CodeUnavailable},
+		"anything new":  {errors.New("disk 7 says secret"), wire.CodeInternal},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -84,6 +88,12 @@ func TestErrorsOfTheNodeKeepTheirCode(t *testing.T) {
 		t.Errorf("ready: %+v, want the check of the node to fail", ready)
 	}
 	decode[wire.Health](t, ask(t, h, "GET", "/livez", ""), http.StatusOK)
+}
+
+// clockAhead is the error of a clock that was set back by an hour.
+func clockAhead() error {
+	_, err := hlc.NewClock(time.Now, hlc.Timestamp{Wall: time.Now().Add(time.Hour).UnixMilli()}).Now()
+	return fmt.Errorf("state: stamp: %w", err)
 }
 
 // panicking panics wherever it is asked.

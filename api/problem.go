@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/state"
 )
 
@@ -31,6 +32,7 @@ func problemKinds() map[wire.Code]problemKind {
 		wire.CodeMediaType:   {http.StatusUnsupportedMediaType, "Unsupported media type"},
 		wire.CodeInternal:    {http.StatusInternalServerError, "Internal error"},
 		wire.CodeUnavailable: {http.StatusServiceUnavailable, "Unavailable"},
+		wire.CodeClock:       {http.StatusServiceUnavailable, "A clock is wrong"},
 		wire.CodeTimeout:     {http.StatusGatewayTimeout, "Timeout"},
 	}
 }
@@ -64,6 +66,8 @@ func problemOf(err error) *wire.Problem {
 		{state.ErrTooLarge, wire.CodeTooLarge},
 		{state.ErrDenied, wire.CodeDenied},
 		{state.ErrInvalid, wire.CodeInvalid},
+		{hlc.ErrClockAhead, wire.CodeClock},
+		{hlc.ErrClockDrift, wire.CodeClock},
 		{context.DeadlineExceeded, wire.CodeTimeout},
 		{context.Canceled, wire.CodeUnavailable},
 	} {

@@ -28,7 +28,9 @@
 // sends a [JoinRequest] with a proof of the ticket's secret; the inviter lets
 // [Invitation.Redeem] decide, stores the invitation, learns the grant and
 // answers with [Accepted.Reply] or [Refuse]; the joiner believes nothing but
-// what [VerifyChain] finds proven.
+// what [VerifyChain] finds proven. Both tell what their clocks say: a joiner
+// that could not merge what the fleet writes, or the fleet what it writes, is
+// refused before the ticket is spent.
 //
 // # Invariants
 //

@@ -44,6 +44,10 @@ var (
 	// ErrNameFixed is returned when the ticket, or an earlier use of it by the
 	// same joiner, says another name.
 	ErrNameFixed = errors.New("fleet: ticket is for another name")
+	// ErrClock is returned when the clocks of joiner and inviter differ by more
+	// than the fleet bears: what one of them writes would be kept waiting by the
+	// other.
+	ErrClock = errors.New("fleet: one of two clocks is wrong")
 	// ErrRefused is returned by JoinReply.Err for every other refusal.
 	ErrRefused = errors.New("fleet: join refused")
 	// ErrChain is returned when the statements of a reply do not make the

@@ -93,6 +93,18 @@ func TestRedeem(t *testing.T) {
 			h := fleet.Handshake{Joiner: first, Inviter: r.Inviter, Fleet: r.Fleet, Name: "tablet"}
 			r.Request.Proof = h.InviterProof(invite(t, fleet.InvitationConfig{}).Secret)
 		}},
+		"a clock that tells nothing of the fleet's": {name: "tablet", want: fleet.ErrClock, change: func(r *fleet.Redemption) {
+			r.Request.Time = r.Now.Add(-10 * time.Minute)
+		}},
+		"a clock behind a fleet that is ahead": {name: "tablet", want: fleet.ErrClock, change: func(r *fleet.Redemption) {
+			r.Request.Time = r.Now.Add(-4 * time.Minute)
+			r.Seal = func(g fleet.Grant) (merge.Record, error) {
+				return fleet.SealGrant(s.fleet, s.admin, g, at(60_000+3*60_000))
+			}
+		}},
+		"a clock that is a little wrong": {name: "tablet", got: "tablet", change: func(r *fleet.Redemption) {
+			r.Request.Time = r.Now.Add(4 * time.Minute)
+		}},
 		"the inviter cannot sign": {name: "tablet", want: errSeal, change: func(r *fleet.Redemption) {
 			r.Seal = func(fleet.Grant) (merge.Record, error) { return merge.Record{}, errSeal }
 		}},

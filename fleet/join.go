@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/fleetsync/fleetd/merge"
 )
@@ -14,6 +15,9 @@ type JoinRequest struct {
 	// Name is the one that the joiner asks for; empty takes the ticket's.
 	Name  string
 	Proof Proof
+	// Time is what the joiner's clock says, to the millisecond; zero when it
+	// does not tell.
+	Time time.Time
 }
 
 // JoinReply is what the inviter answers.
@@ -26,6 +30,9 @@ type JoinReply struct {
 	Name       string
 	Proof      Proof
 	Statements [][]byte
+	// Time is what the inviter's clock says, to the millisecond; zero when it
+	// does not tell.
+	Time time.Time
 }
 
 // JoinStatus is the outcome of a JoinRequest. Numbers are never reused; one
@@ -43,6 +50,7 @@ const (
 	JoinNameTaken   JoinStatus = 7
 	JoinNameFixed   JoinStatus = 8
 	JoinRefused     JoinStatus = 9
+	JoinClock       JoinStatus = 10
 )
 
 // Evolution of both messages: keys are never reused; new fields are optional.
@@ -50,6 +58,7 @@ type wireJoinRequest struct {
 	Ticket []byte `cbor:"1,keyasint"` // 16 bytes
 	Name   string `cbor:"2,keyasint,omitempty"`
 	Proof  []byte `cbor:"3,keyasint"` // 32 bytes
+	Time   int64  `cbor:"4,keyasint,omitempty"`
 }
 
 type wireJoinReply struct {
@@ -58,6 +67,7 @@ type wireJoinReply struct {
 	Name       string     `cbor:"3,keyasint,omitempty"`
 	Proof      []byte     `cbor:"4,keyasint,omitempty"` // 32 bytes
 	Statements [][]byte   `cbor:"5,keyasint,omitempty"`
+	Time       int64      `cbor:"6,keyasint,omitempty"`
 }
 
 // refusal pairs a status with the error that it stands for.
@@ -75,6 +85,7 @@ func refusals() []refusal {
 		{JoinNameTaken, ErrNameTaken},
 		{JoinNameFixed, ErrNameFixed},
 		{JoinNameInvalid, ErrName},
+		{JoinClock, ErrClock},
 	}
 }
 
@@ -127,7 +138,7 @@ func (r *JoinReply) Err() error {
 // Marshal returns the wire form. Errors: ErrMalformed for what
 // DecodeJoinRequest would refuse.
 func (r *JoinRequest) Marshal() ([]byte, error) {
-	b, err := merge.Marshal(wireJoinRequest{Ticket: r.Ticket[:], Name: r.Name, Proof: r.Proof[:]})
+	b, err := merge.Marshal(wireJoinRequest{Ticket: r.Ticket[:], Name: r.Name, Proof: r.Proof[:], Time: wireTime(r.Time)})
 	return bounded("join request", b, err, JoinRequestBytesMax)
 }
 
@@ -144,13 +155,14 @@ func DecodeJoinRequest(b []byte) (JoinRequest, error) {
 	if len(w.Ticket) != len(r.Ticket) || len(w.Proof) != len(r.Proof) {
 		return JoinRequest{}, fmt.Errorf("%w: join request with a ticket id of %d bytes, a proof of %d", ErrMalformed, len(w.Ticket), len(w.Proof))
 	}
-	return JoinRequest{Ticket: TicketID(w.Ticket), Name: w.Name, Proof: Proof(w.Proof)}, nil
+	told, err := readTime(w.Time)
+	return JoinRequest{Ticket: TicketID(w.Ticket), Name: w.Name, Proof: Proof(w.Proof), Time: told}, err
 }
 
 // Marshal returns the wire form. Errors: ErrMalformed for what DecodeJoinReply
 // would refuse.
 func (r *JoinReply) Marshal() ([]byte, error) {
-	w := wireJoinReply{Status: r.Status, Text: r.Text, Name: r.Name, Statements: r.Statements}
+	w := wireJoinReply{Status: r.Status, Text: r.Text, Name: r.Name, Statements: r.Statements, Time: wireTime(r.Time)}
 	if r.Status == JoinAccepted {
 		w.Proof = r.Proof[:]
 	}
@@ -174,9 +186,10 @@ func DecodeJoinReply(b []byte) (JoinReply, error) {
 	if err := w.validate(); err != nil {
 		return JoinReply{}, err
 	}
-	r := JoinReply{Status: w.Status, Text: w.Text, Name: w.Name, Statements: w.Statements}
+	told, err := readTime(w.Time)
+	r := JoinReply{Status: w.Status, Text: w.Text, Name: w.Name, Statements: w.Statements, Time: told}
 	copy(r.Proof[:], w.Proof)
-	return r, nil
+	return r, err
 }
 
 func (w *wireJoinReply) validate() error {

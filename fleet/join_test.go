@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -62,7 +63,7 @@ func TestJoinVectors(t *testing.T) {
 func TestARefusalArrivesAsTheErrorThatItWas(t *testing.T) {
 	for _, want := range []error{
 		fleet.ErrTicketUnknown, fleet.ErrTicketUsed, fleet.ErrTicketExpired, fleet.ErrProof,
-		fleet.ErrName, fleet.ErrNameTaken, fleet.ErrNameFixed,
+		fleet.ErrName, fleet.ErrNameTaken, fleet.ErrNameFixed, fleet.ErrClock,
 	} {
 		refusal := fleet.Refuse(fmt.Errorf("%w: more of it", want))
 		b, err := refusal.Marshal()
@@ -215,4 +216,61 @@ func FuzzDecodeJoinReply(f *testing.F) {
 			t.Errorf("verified %+v", m)
 		}
 	})
+}
+
+func TestTimesTravelAndMayBeMissing(t *testing.T) {
+	request, reply := vectorRequest(t), vectorReply(t)
+	request.Time, reply.Time = timeAt(1), timeAt(2)
+	b, err := request.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := fleet.DecodeJoinRequest(b); err != nil || !got.Time.Equal(request.Time) {
+		t.Errorf("the request tells %s, %v, want %s", got.Time, err, request.Time)
+	}
+	if b, err = reply.Marshal(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := fleet.DecodeJoinReply(b); err != nil || !got.Time.Equal(reply.Time) {
+		t.Errorf("the reply tells %s, %v, want %s", got.Time, err, reply.Time)
+	}
+	for _, ms := range []int64{-1, 1 << 47} {
+		b, err := merge.Marshal(map[int]any{1: make([]byte, 16), 3: make([]byte, 32), 4: ms})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fleet.DecodeJoinRequest(b); !errors.Is(err, fleet.ErrMalformed) {
+			t.Errorf("a request at %d: got %v, want ErrMalformed", ms, err)
+		}
+	}
+}
+
+func TestClocksThatDiffer(t *testing.T) {
+	now := timeAt(60_000)
+	for _, tt := range []struct {
+		joiner time.Time
+		want   string // "" for no error
+	}{
+		{time.Time{}, ""},
+		{now.Add(5 * time.Minute), ""},
+		{now.Add(-5 * time.Minute), ""},
+		{now.Add(-10 * time.Minute), "10m0s behind"},
+		{now.Add(2 * time.Hour), "2h0m0s ahead"},
+	} {
+		err := fleet.CheckClocks(tt.joiner, now)
+		if (err == nil) != (tt.want == "") || err != nil && (!errors.Is(err, fleet.ErrClock) || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("a joiner at %s: %v, want %q", tt.joiner, err, tt.want)
+		}
+	}
+}
+
+func TestStampsOfTheFuture(t *testing.T) {
+	s := newSmall(t) // its grants are of the first seconds of the test's time
+	chain := [][]byte{s.memberGrant.Encode()}
+	if err := fleet.CheckStamps(chain, timeAt(0)); err != nil {
+		t.Error(err)
+	}
+	if err := fleet.CheckStamps(chain, timeAt(0).Add(-time.Hour)); !errors.Is(err, fleet.ErrClock) || !strings.Contains(err.Error(), "1h0m0s ahead") {
+		t.Errorf("an hour before: %v", err)
+	}
 }

@@ -27,7 +27,7 @@ type Redemption struct {
 // invitation, which the caller stores before it answers. The same joiner gets
 // the same answer again, however often it asks and whatever happened since, so
 // a lost reply costs nothing. On an error the invitation is unchanged. Errors:
-// ErrTicketUnknown, ErrProof, ErrTicketExpired, ErrTicketUsed, ErrName,
+// ErrTicketUnknown, ErrProof, ErrClock, ErrTicketExpired, ErrTicketUsed, ErrName,
 // ErrNameFixed, ErrNameTaken, and what Seal returns.
 //
 // The proof comes before everything that the answer could tell about the
@@ -39,6 +39,9 @@ func (i *Invitation) Redeem(r Redemption) (Accepted, error) {
 	h := Handshake{Joiner: r.Joiner, Inviter: r.Inviter, Fleet: r.Fleet, Name: r.Request.Name}
 	if !h.JoinerProof(i.Secret).Equal(r.Request.Proof) {
 		return Accepted{}, ErrProof
+	}
+	if err := CheckClocks(r.Request.Time, r.Now); err != nil {
+		return Accepted{}, err // before the ticket is spent on it
 	}
 	for _, earlier := range i.Redeemed {
 		if earlier.Joiner == r.Joiner {
@@ -63,6 +66,11 @@ func (i *Invitation) Redeem(r Redemption) (Accepted, error) {
 		return Accepted{}, err
 	}
 	use := Redeemed{Joiner: r.Joiner, Name: name, Statement: rec.Encode()}
+	if !r.Request.Time.IsZero() {
+		if err := CheckStamps([][]byte{use.Statement}, r.Request.Time); err != nil {
+			return Accepted{}, err
+		}
+	}
 	i.Redeemed = append(slices.Clone(i.Redeemed), use)
 	return i.accept(use, h, false), nil
 }

@@ -55,7 +55,7 @@ func (c *Clock) Now() (Timestamp, error) {
 		next, ok = Timestamp{Wall: wall}, true
 	}
 	if !ok || next.Wall > wall+DriftMax.Milliseconds() {
-		return Timestamp{}, fmt.Errorf("%w: %s, the clock says %d", ErrClockAhead, c.last, wall)
+		return Timestamp{}, tooFar(ErrClockAhead, c.last, wall)
 	}
 	c.last = next
 	return next, nil
@@ -72,12 +72,18 @@ func (c *Clock) Observe(remote Timestamp) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if remote.Wall > wall+DriftMax.Milliseconds() {
-		return fmt.Errorf("%w: %s, the clock says %d", ErrClockDrift, remote, wall)
+		return tooFar(ErrClockDrift, remote, wall)
 	}
 	if remote.After(c.last) {
 		c.last = remote
 	}
 	return nil
+}
+
+// tooFar says in numbers that a stamp lies beyond what a clock bears.
+func tooFar(sentinel error, t Timestamp, wall int64) error {
+	now := time.UnixMilli(wall).UTC()
+	return fmt.Errorf("%w: by %s, it says %s", sentinel, span(t.Wall-wall).Round(time.Second), now.Format(time.RFC3339))
 }
 
 // Last returns the newest stamp issued or observed: what the caller persists.
@@ -90,10 +96,18 @@ func (c *Clock) Last() Timestamp {
 // Drift returns how far a valid t lies ahead of physical time now; negative
 // when it lies behind. What a Duration cannot hold, 292 years, is cut to it.
 func (c *Clock) Drift(t Timestamp) time.Duration {
-	const limit = math.MaxInt64 / int64(time.Millisecond)
-	drift := min(max(t.Wall-c.physical(), -limit), limit)
-	return time.Duration(drift) * time.Millisecond
+	return span(t.Wall - c.physical())
 }
+
+// span returns milliseconds as a Duration, cut to what one can hold.
+func span(ms int64) time.Duration {
+	const limit = math.MaxInt64 / int64(time.Millisecond)
+	return time.Duration(min(max(ms, -limit), limit)) * time.Millisecond
+}
+
+// Wall returns what this machine's clock says now, as stamps have it:
+// milliseconds since 1970, 0 to WallMax.
+func (c *Clock) Wall() int64 { return c.physical() }
 
 // physical returns the time in milliseconds, held within the range that a
 // stamp has, so that a clock before 1970 or after 6429 cannot break the codec.

@@ -69,6 +69,9 @@ type Config struct {
 	// HostFactory makes the network host. Default nil: libp2p over TCP and
 	// QUIC. Tests pass simulated networks.
 	HostFactory HostFactory
+	// Now is the clock that stamps what is written, for tests of wrong ones.
+	// Default nil: that of the system.
+	Now func() time.Time
 }
 
 // HostParams is what a host must be made with.
@@ -79,6 +82,9 @@ type HostParams struct {
 	Listen []string
 	// Gater decides who may connect; nil for everybody.
 	Gater connmgr.ConnectionGater
+	// AnyClock prefers, over TCP, what proves who is there without certificates
+	// that hold for a time, for a machine whose clock may be wrong.
+	AnyClock bool
 }
 
 // HostFactory makes a host that listens already. Its Close ends every
@@ -145,6 +151,13 @@ func validateListen(addr string) error {
 		return fmt.Errorf("%w: listen: %q is neither TCP nor QUIC", ErrConfig, addr)
 	}
 	return nil
+}
+
+func (c *Config) clock() func() time.Time {
+	if c.Now == nil {
+		return time.Now
+	}
+	return c.Now
 }
 
 func (c *Config) logger() *slog.Logger {

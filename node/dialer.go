@@ -161,15 +161,20 @@ func (d *dialer) dial(ctx context.Context, id merge.InstanceID, info peer.AddrIn
 	defer cancel()
 	// The pauses of the dialler are the ones that count, and the addresses of
 	// the book.
-	if s, ok := d.host.Network().(*swarm.Swarm); ok {
-		s.Backoff().Clear(info.ID)
-	}
+	forgetBackoff(d.host, info.ID)
 	err := d.host.Connect(ctx, info)
 	if err != nil {
 		d.log.Debug("member not reached", "peer", id.String(), "err", err)
 	}
 	d.finish(id, err)
 	d.look()
+}
+
+// forgetBackoff makes a host dial a peer whatever came of earlier attempts.
+func forgetBackoff(h host.Host, p peer.ID) {
+	if s, ok := h.Network().(*swarm.Swarm); ok {
+		s.Backoff().Clear(p)
+	}
 }
 
 // finish plans the next attempt.

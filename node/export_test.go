@@ -71,3 +71,6 @@ func DecodeAddresses(b []byte) ([]string, error) {
 func EncodeAddresses(member merge.InstanceID, addrs []string) ([]byte, error) {
 	return merge.Marshal(addresses{Entries: []bookEntry{{Member: member, Addrs: addrs, Told: 1}}})
 }
+
+// ClockTrouble is what Members says of a connection that a clock prevents.
+func ClockTrouble(err error) string { return clockTrouble(err) }

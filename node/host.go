@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,8 +47,6 @@ func newHost(p HostParams) (host.Host, error) {
 		// comes.
 		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
 		libp2p.Transport(quic.NewTransport),
-		libp2p.Security(libp2ptls.ID, libp2ptls.New),
-		libp2p.Security(noise.ID, noise.New),
 		libp2p.Muxer(yamux.ID, newMuxer()),
 		libp2p.ResourceManager(limits),
 		libp2p.ConnectionManager(manager),
@@ -59,6 +58,7 @@ func newHost(p HostParams) (host.Host, error) {
 		libp2p.UserAgent("fleetd"),
 		libp2p.WithDialTimeout(dialTimeout),
 	}
+	options = append(options, securities(p.AnyClock)...)
 	if len(p.Listen) > 0 {
 		options = append(options, libp2p.ListenAddrStrings(p.Listen...))
 	} else {
@@ -76,6 +76,16 @@ func newHost(p HostParams) (host.Host, error) {
 		return nil, listenError(strings.Join(p.Listen, ", "), fmt.Errorf("only %v can be used", got))
 	}
 	return h, nil
+}
+
+// securities are the ways to secure TCP, the preferred one first: TLS is the
+// faster one, Noise knows no time.
+func securities(anyClock bool) []libp2p.Option {
+	all := []libp2p.Option{libp2p.Security(libp2ptls.ID, libp2ptls.New), libp2p.Security(noise.ID, noise.New)}
+	if anyClock {
+		slices.Reverse(all)
+	}
+	return all
 }
 
 // newMuxer is the library's, but for a TCP connection to a machine that is

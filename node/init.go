@@ -25,6 +25,8 @@ type InitConfig struct {
 	Listen []string
 	// StoreKind is the engine below the store; empty means badger.
 	StoreKind StoreKind
+	// Now is as in Config.
+	Now func() time.Time
 }
 
 // Instance is what Init and Join made.
@@ -37,6 +39,9 @@ type Instance struct {
 	Dir string
 	// Listen are the addresses that config.yaml names.
 	Listen []string
+	// ClockBehind is how far this machine's clock was behind the inviter's when
+	// it joined, negative when ahead, by what the inviter told; 0 for Init.
+	ClockBehind time.Duration
 }
 
 // Init begins a fleet: it makes the root key, an instance, and root's grant
@@ -56,8 +61,10 @@ func Init(ctx context.Context, cfg InitConfig) (Instance, error) {
 	}
 	made := newInstance{
 		staging: s, name: cfg.Name, fleet: fleet.FleetIDOf(root.Public()), listen: cfg.Listen, kind: cfg.StoreKind,
+		now: cfg.Now,
 	}
-	stamp, err := hlc.NewClock(time.Now, hlc.Timestamp{}).Now()
+	clock := (&Config{Now: cfg.Now}).clock()
+	stamp, err := hlc.NewClock(clock, hlc.Timestamp{}).Now()
 	if err == nil {
 		var grant merge.Record
 		grant, err = fleet.SealGrant(made.fleet, root, fleet.Grant{Member: s.key.ID(), Name: cfg.Name, Role: fleet.RoleAdmin}, stamp)
@@ -82,6 +89,7 @@ type newInstance struct {
 	peers      []bookEntry
 	listen     []string
 	kind       StoreKind
+	now        func() time.Time // nil is that of the system
 }
 
 // finish writes configuration and store and puts the directory in its place,
@@ -100,7 +108,7 @@ func (n *newInstance) finish(ctx context.Context) (Instance, error) {
 
 func (n *newInstance) write(ctx context.Context) error {
 	cfg := DefaultConfig()
-	cfg.Dir = string(n.layout)
+	cfg.Dir, cfg.Now = string(n.layout), n.now
 	if n.kind != "" {
 		cfg.StoreKind = n.kind
 	}

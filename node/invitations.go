@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fleetsync/fleetd/fleet"
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 )
@@ -51,6 +52,9 @@ type invitations struct {
 	open time.Time  // until when somebody may come with a ticket
 }
 
+// now is what the clock says that stamps what is written.
+func (v *invitations) now() time.Time { return time.UnixMilli(v.store.Clock().Wall()) }
+
 func invitationName(id fleet.TicketID) string { return "invitation/" + id.String() }
 
 // inviting reports whether somebody may come with a ticket. One that is used
@@ -58,7 +62,7 @@ func invitationName(id fleet.TicketID) string { return "invitation/" + id.String
 func (v *invitations) inviting() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return time.Now().Before(v.open)
+	return v.now().Before(v.open)
 }
 
 func (v *invitations) noteOpen(until time.Time) {
@@ -72,7 +76,7 @@ func (v *invitations) noteOpen(until time.Time) {
 // add opens an invitation. Errors: ErrDenied, ErrInvitations, fleet.ErrName,
 // fleet.ErrMalformed.
 func (v *invitations) add(ctx context.Context, cfg fleet.InvitationConfig) (fleet.Invitation, error) {
-	now := time.Now()
+	now := v.now()
 	inv, err := fleet.NewInvitation(cfg, now, rand.Reader)
 	if err != nil {
 		return fleet.Invitation{}, err
@@ -140,7 +144,7 @@ func (v *invitations) redeem(ctx context.Context, req fleet.JoinRequest, joiner 
 			return nil, fmt.Errorf("node: invitation: %w", err)
 		}
 		accepted, err = inv.Redeem(fleet.Redemption{
-			Request: req, Joiner: joiner, Inviter: v.self, Fleet: authority.Fleet(), Now: time.Now(),
+			Request: req, Joiner: joiner, Inviter: v.self, Fleet: authority.Fleet(), Now: v.now(),
 			Taken: func(name string) bool {
 				m, ok := authority.ByName(name)
 				return ok && m.ID != joiner
@@ -189,6 +193,9 @@ func (v *invitations) seal(g fleet.Grant) (merge.Record, error) {
 		return merge.Record{}, fmt.Errorf("%w: this instance grants no %s any more", ErrDenied, g.Role)
 	}
 	stamp, err := v.store.Clock().Now()
+	if errors.Is(err, hlc.ErrClockAhead) {
+		return merge.Record{}, fmt.Errorf("%w: the inviter's: %w", fleet.ErrClock, err)
+	}
 	if err != nil {
 		return merge.Record{}, fmt.Errorf("node: stamp a grant: %w", err)
 	}

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
-	"github.com/multiformats/go-multiaddr"
 
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/merge"
@@ -47,6 +45,8 @@ type JoinConfig struct {
 	StoreKind StoreKind
 	// HostFactory makes the host that dials; nil is a real one.
 	HostFactory HostFactory
+	// Now is as in Config.
+	Now func() time.Time
 }
 
 // Join makes a new instance and lets the inviter of a ticket take it into its
@@ -54,7 +54,7 @@ type JoinConfig struct {
 // ErrInUse, ErrConfig, ErrUnreachable; of package fleet: ErrName,
 // ErrTicketSyntax and the other errors of reading one, ErrTicketUnknown,
 // ErrTicketUsed, ErrTicketExpired, ErrProof, ErrNameTaken, ErrNameFixed,
-// ErrRefused, ErrChain.
+// ErrClock, ErrRefused, ErrChain.
 func Join(ctx context.Context, cfg JoinConfig) (Instance, error) {
 	ticket, err := fleet.ParseTicket(cfg.Ticket)
 	if err != nil {
@@ -69,10 +69,16 @@ func Join(ctx context.Context, cfg JoinConfig) (Instance, error) {
 	if err != nil {
 		return Instance{}, err
 	}
-	reply, err := askInviter(ctx, s.key, ticket, cfg)
-	if errors.Is(err, ErrUnreachable) && time.Now().After(ticket.Expires) {
-		// Once no invitation is open, the inviter lets no stranger in to tell.
-		err = fmt.Errorf("%w at %s: %w", fleet.ErrTicketExpired, ticket.Expires.Format(time.RFC3339), err)
+	j := joining{key: s.key, ticket: ticket, name: cfg.Name, now: (&Config{Now: cfg.Now}).clock()}
+	reply, err := j.askInviter(ctx, cfg.HostFactory)
+	if now := j.now(); errors.Is(err, ErrUnreachable) && now.After(ticket.Expires) {
+		// Once no invitation is open, the inviter lets no stranger in to tell. Only
+		// its clock decides, and this one may be wrong.
+		err = fmt.Errorf("%w at %s, if this machine's clock is right, which says %s: %w", fleet.ErrTicketExpired,
+			ticket.Expires.Format(time.RFC3339), now.UTC().Format(time.RFC3339), err)
+	}
+	if err == nil {
+		err = fleet.CheckStamps(reply.Statements, j.now())
 	}
 	if err != nil {
 		s.discard()
@@ -80,78 +86,19 @@ func Join(ctx context.Context, cfg JoinConfig) (Instance, error) {
 	}
 	made := newInstance{
 		staging: s, name: reply.Name, fleet: ticket.Fleet, statements: reply.Statements, listen: cfg.Listen, kind: cfg.StoreKind,
-		peers: []bookEntry{{Member: ticket.Inviter, Addrs: cleanAddrs(ticket.Addrs), Told: time.Now().UnixMilli()}},
+		peers: []bookEntry{{Member: ticket.Inviter, Addrs: cleanAddrs(ticket.Addrs), Told: time.Now().UnixMilli()}}, now: cfg.Now,
 	}
-	return made.finish(ctx)
-}
-
-// askInviter runs the joiner's side of the protocol and verifies the answer
-// from nothing but the ticket.
-func askInviter(ctx context.Context, key fleet.Identity, t fleet.Ticket, cfg JoinConfig) (fleet.JoinReply, error) {
-	inviter := peer.AddrInfo{ID: peerOf(t.Inviter)}
-	for _, text := range t.Addrs {
-		if addr, err := multiaddr.NewMultiaddr(text); err == nil {
-			inviter.Addrs = append(inviter.Addrs, addr)
-		}
-	}
-	if len(inviter.Addrs) == 0 {
-		return fleet.JoinReply{}, fmt.Errorf("%w: the ticket names no address", ErrUnreachable)
-	}
-	factory := cfg.HostFactory
-	if factory == nil {
-		factory = newHost
-	}
-	h, err := factory(HostParams{Key: key.PrivKey()})
-	if err != nil {
-		return fleet.JoinReply{}, err
-	}
-	defer h.Close() //nolint:errcheck // it held one conversation
-	for try := 1; ; try++ {
-		reply, err := askOnce(ctx, h, inviter, fleet.NewJoinRequest(t, key.ID(), cfg.Name))
-		if err == nil {
-			_, err = fleet.VerifyChain(reply, t, key.ID(), cfg.Name)
-		}
-		if err == nil || !errors.Is(err, ErrUnreachable) || try == joinTries || !sleep(ctx, jitter(time.Second)) {
-			return reply, err
-		}
-	}
-}
-
-// askOnce sends the request over one connection. A transport that fails is
-// ErrUnreachable.
-func askOnce(ctx context.Context, h host.Host, inviter peer.AddrInfo, req fleet.JoinRequest) (fleet.JoinReply, error) {
-	ctx, cancel := context.WithTimeout(ctx, streamTimeout)
-	defer cancel()
-	if err := h.Connect(ctx, inviter); err != nil {
-		return fleet.JoinReply{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
-	}
-	s, err := h.NewStream(ctx, inviter.ID, JoinProtocol)
-	if err != nil {
-		return fleet.JoinReply{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
-	}
-	defer s.Reset() //nolint:errcheck // everything was read by then
-	stop := context.AfterFunc(ctx, func() { _ = s.Reset() })
-	defer stop()
-	b, err := req.Marshal()
-	if err != nil {
-		return fleet.JoinReply{}, err
-	}
-	if _, err = s.Write(b); err == nil {
-		err = s.CloseWrite()
-	}
-	if err == nil {
-		b, err = readBounded(s, fleet.JoinReplyBytesMax)
-	}
-	if err != nil {
-		return fleet.JoinReply{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
-	}
-	return fleet.DecodeJoinReply(b)
+	instance, err := made.finish(ctx)
+	instance.ClockBehind = j.behind
+	return instance, err
 }
 
 // joinAdvice adds to an error what to do next.
 func joinAdvice(err error) error {
 	advice := ""
 	switch {
+	case errors.Is(err, fleet.ErrClock):
+		advice = "look at both clocks and set the one that is wrong; the ticket is still good"
 	case errors.Is(err, fleet.ErrTicketUnknown), errors.Is(err, fleet.ErrProof):
 		advice = "ask for a new ticket: the inviter does not know this one"
 	case errors.Is(err, fleet.ErrTicketUsed):
@@ -209,8 +156,11 @@ func (n *Node) answerJoin(ctx context.Context, request []byte, joiner peer.ID) f
 		if errors.Is(err, fleet.ErrProof) || errors.Is(err, fleet.ErrMalformed) {
 			n.fault(joiner, err)
 		}
-		return fleet.Refuse(err)
+		reply = fleet.Refuse(err)
+		reply.Time = n.invitations.now()
+		return reply
 	}
+	reply.Time = n.invitations.now()
 	n.log.Info("member joined", "peer", id.String(), "name", reply.Name)
 	return reply
 }

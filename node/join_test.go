@@ -8,8 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/node"
@@ -253,5 +257,40 @@ func TestLogsHoldNoTicket(t *testing.T) {
 	}
 	if len(logs.bytes()) == 0 {
 		t.Error("nothing was logged")
+	}
+}
+
+// watched is a host that tells of attempts to connect that failed.
+type watched struct {
+	host.Host
+	failed func()
+}
+
+func (w watched) Connect(ctx context.Context, info peer.AddrInfo) error {
+	err := w.Host.Connect(ctx, info)
+	if err != nil {
+		w.failed()
+	}
+	return err
+}
+
+// The retries of a join never reached the network: an address that had refused
+// a connection was not dialled again for five seconds.
+func TestAJoinDialsAgain(t *testing.T) {
+	port := freePort(t)
+	f := newFixture(t, func(c *node.Config) { c.Listen = []string{"/ip4/127.0.0.1/tcp/" + port} })
+	a := f.found("a")
+	ticket := a.ticket(fleet.InvitationConfig{})
+	a.stop()
+	restart := sync.OnceFunc(func() { a = f.start(a.dir) })
+	made, err := node.Join(t.Context(), node.JoinConfig{
+		Dir: filepath.Join(t.TempDir(), "b"), Ticket: ticket, Name: "b", Listen: loopback(),
+		HostFactory: func(p node.HostParams) (host.Host, error) {
+			h, err := node.NewHost(p)
+			return watched{h, restart}, err
+		},
+	})
+	if err != nil || made.Name != "b" {
+		t.Errorf("the inviter came up after the first try: %+v, %v", made, err)
 	}
 }

@@ -50,8 +50,8 @@ type Member struct {
 	// Since is when it was first not equal, or last seen; zero when unknown, or
 	// in sync.
 	Since time.Time
-	// Why says more of a state that is not in sync, such as why it cannot be
-	// reached; may be empty.
+	// Why says more of a state, such as why it cannot be reached, or whose clock
+	// is wrong; may be empty.
 	Why string
 	// Addrs are where the member is said to be; of this node, where it is.
 	Addrs []string
@@ -97,6 +97,7 @@ func (n *Node) members(net *running, peers []fleetsync.PeerState, silent map[mer
 			view.State = MemberSelf
 		case linked:
 			view.compare(state, silent[m.ID])
+			view.because(skewOf(&state, n.store.Clock()))
 		default:
 			view.absent(e, net)
 		}
@@ -147,6 +148,17 @@ func (m *Member) compare(s fleetsync.PeerState, silent bool) {
 	}
 }
 
+// because adds to why.
+func (m *Member) because(why string) {
+	switch {
+	case why == "":
+	case m.Why == "":
+		m.Why = why
+	default:
+		m.Why += ", and " + why
+	}
+}
+
 // absent fills in the state of a member that nothing is exchanged with.
 func (m *Member) absent(e bookEntry, net *running) {
 	m.State = MemberOffline
@@ -166,6 +178,7 @@ func (m *Member) absent(e bookEntry, net *running) {
 	}
 	if err := net.dialer.failure(m.ID); err != nil {
 		m.Why = "not reached"
+		m.because(clockTrouble(err))
 		if errors.Is(err, errNoAddress) {
 			m.Why = err.Error()
 		}

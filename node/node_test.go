@@ -115,6 +115,7 @@ func (f *fixture) start(dir string) *member {
 	select {
 	case <-n.Ready():
 	case err := <-ended:
+		ended <- nil // stop waits for it
 		f.t.Fatalf("run %s: %v", dir, err)
 	}
 	return m

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/merge"
@@ -35,7 +34,7 @@ func openStore(cfg *Config, onCommit func(store.Commit)) (*store.Store, error) {
 		}
 	}
 	st, err := store.Open(engine, store.Config{
-		Now: time.Now, Rand: rand.Reader, Indexer: state.Indexer{}, OnCommit: onCommit,
+		Now: cfg.clock(), Rand: rand.Reader, Indexer: state.Indexer{}, OnCommit: onCommit,
 	})
 	if err != nil {
 		_ = engine.Close()
@@ -77,7 +76,7 @@ func ownStore(cfg *Config, st *store.Store, self merge.InstanceID, plant func(*s
 		if cfg.StoreKind == StoreBadger && cfg.Engine == nil {
 			return merge.FleetID{}, fmt.Errorf("%w: it is empty: a new store under an old key would replace what it never saw; join again in another --dir", ErrForeignStore)
 		}
-		s, err := takeSeed(layout(cfg.Dir))
+		s, err := takeSeed(layout(cfg.Dir), cfg.clock()())
 		if err != nil {
 			return merge.FleetID{}, err
 		}

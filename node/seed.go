@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
+	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 )
@@ -46,8 +48,13 @@ func (s *seed) plant(ctx context.Context, st *store.Store) error {
 		}
 		batch.Records = append(batch.Records, rec)
 	}
-	if _, err := st.Merge(ctx, batch); err != nil {
+	res, err := st.Merge(ctx, batch)
+	if err != nil {
 		return fmt.Errorf("node: seed: %w", err)
+	}
+	if waits := res.Parked + res.Refused; waits > 0 {
+		// Without its statements this instance would be nobody's member.
+		return fmt.Errorf("node: seed: %w: %d statements are from the future", fleet.ErrClock, waits)
 	}
 	for _, e := range s.Peers {
 		if err := saveEntry(ctx, st, e); err != nil {
@@ -70,8 +77,9 @@ func (s *seed) keep(at layout) error {
 }
 
 // takeSeed returns the kept seed and removes it, so that it grows one store.
-// Errors: ErrMemoryUsed when that has happened.
-func takeSeed(at layout) (*seed, error) {
+// Errors: ErrMemoryUsed when that has happened; fleet.ErrClock, and it is kept,
+// when the clock says that it is of the future.
+func takeSeed(at layout, now time.Time) (*seed, error) {
 	b, err := os.ReadFile(at.seedFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrMemoryUsed
@@ -82,6 +90,9 @@ func takeSeed(at layout) (*seed, error) {
 	var s seed
 	if err := merge.Unmarshal(b, &s); err != nil {
 		return nil, fmt.Errorf("node: seed %s: %w", at.seedFile(), err)
+	}
+	if err := fleet.CheckStamps(s.Statements, now); err != nil {
+		return nil, err
 	}
 	if err := os.Remove(at.seedFile()); err != nil {
 		return nil, fmt.Errorf("node: seed: %w", err)

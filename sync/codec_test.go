@@ -29,7 +29,7 @@ func messages() []fleetsync.Message {
 	heads := fleetsync.Heads{
 		Salt: salt, Clock: 7 << 16,
 		Sections: []fleetsync.SectionHead{{Section: "skill\x1f\x1fweb\x1f", Head: 9, Count: 4, Root: bytes.Repeat([]byte{1}, 16)}},
-		Withheld: []string{"session"},
+		Withheld: []string{"session"}, Time: 1_790_000_000_000,
 	}
 	hello := fleetsync.Hello{Fleet: bytes.Repeat([]byte{2}, 32), Store: bytes.Repeat([]byte{3}, 16), Incarnation: 5, Heads: heads}
 	return []fleetsync.Message{

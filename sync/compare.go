@@ -15,6 +15,9 @@ import (
 func (e *Engine) takeHeads(p *peer, h *Heads) map[merge.Section]bool {
 	p.clock, _ = hlc.Unpack(h.Clock)
 	p.withheld = h.Withheld
+	if h.Time > 0 {
+		p.skew = time.Duration(int64(h.Time)-e.store.Clock().Wall()) * time.Millisecond
+	}
 	differing := map[merge.Section]bool{}
 	for _, s := range h.Sections {
 		section, err := merge.ParseSectionID(s.Section)

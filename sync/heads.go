@@ -39,6 +39,7 @@ func (e *Engine) heads(after string, keep func(merge.Section) bool) (Heads, map[
 		panic("sync: randomness ended: " + err.Error())
 	}
 	h := Heads{Salt: salt, Clock: e.store.Clock().Last().Pack(), After: after, Sections: []SectionHead{}}
+	h.Time = uint64(e.store.Clock().Wall())
 	h.Withheld = append(h.Withheld, e.withheld...)
 	states := map[merge.Section]store.SectionState{}
 	for _, s := range e.sections() {

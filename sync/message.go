@@ -49,6 +49,9 @@ type Heads struct {
 	// sections than one may list.
 	After string `cbor:"5,keyasint,omitempty"`
 	To    string `cbor:"6,keyasint,omitempty"`
+	// Time is what the sender's own clock says, in milliseconds since 1970, so
+	// that a wrong one can be named. Nothing is decided by it.
+	Time uint64 `cbor:"7,keyasint,omitempty"`
 }
 
 // speaksOf reports whether a section lies within the bounds of the list.

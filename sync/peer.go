@@ -19,6 +19,7 @@ type peer struct {
 	store       store.ID
 	incarnation store.Incarnation
 	clock       hlc.Timestamp
+	skew        time.Duration
 	withheld    []string
 
 	remote map[merge.Section]*remote

@@ -26,6 +26,9 @@ type PeerState struct {
 	HeardAt time.Time
 	// Clock is the newest stamp that it told.
 	Clock hlc.Timestamp
+	// Skew is how far its clock was ahead of this machine's when it last told,
+	// negative when behind. What it told may have been under way for seconds.
+	Skew time.Duration
 	// InSync says that every shared section was equal when last compared, and
 	// has not changed here since.
 	InSync bool
@@ -57,7 +60,7 @@ func (e *Engine) Counters() Counters { return e.counters }
 
 func (e *Engine) peerState(p *peer, mine []store.SectionState) PeerState {
 	st := PeerState{
-		ID: p.id, Greeted: p.greeted, HeardAt: p.heardAt, Clock: p.clock,
+		ID: p.id, Greeted: p.greeted, HeardAt: p.heardAt, Clock: p.clock, Skew: p.skew,
 		InSync: p.greeted, Pulling: p.pull != nil,
 	}
 	held := map[merge.Section]bool{}

@@ -29,6 +29,9 @@ func (h *Heads) validate() error {
 	if _, err := hlc.Unpack(h.Clock); err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
+	if h.Time > hlc.WallMax {
+		return fmt.Errorf("%w: time %d", ErrMalformed, h.Time)
+	}
 	for _, s := range h.Sections {
 		if _, err := merge.ParseSectionID(s.Section); err != nil {
 			return fmt.Errorf("%w: %w", ErrMalformed, err)

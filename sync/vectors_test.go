@@ -103,6 +103,11 @@ func addVectors(t *testing.T, codec *fleetsync.Codec) {
 		name := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", m), "*sync."))
 		addVector(t, name, "one "+name+" with every field set", "ok", append([]byte{byte(m.Type()), 0}, payload...))
 	}
+	payload, err := merge.Marshal(messages()[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	addVector(t, "heartbeat-time", "a heartbeat that tells what its sender's clock says", "ok", append([]byte{byte(fleetsync.TypeHeartbeat), 0}, payload...))
 	long, err := codec.Encode(&fleetsync.Page{ID: 1, Records: [][]byte{bytes.Repeat([]byte("skill "), 300)}, Done: true, Sum: make([]byte, 32)})
 	if err != nil {
 		t.Fatal(err)

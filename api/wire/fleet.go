@@ -29,7 +29,7 @@ type Member struct {
 	// Since is when it was first not equal, or last seen; null when that is
 	// unknown, and in sync.
 	Since *time.Time `json:"since"`
-	// Why says more of a state that is not in sync.
+	// Why says more of a state, such as why a member is not in sync.
 	Why string `json:"why,omitempty"`
 	// Addresses are where the member is said to be.
 	Addresses []string `json:"addresses"`

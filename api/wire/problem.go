@@ -23,6 +23,7 @@ const (
 	CodeMediaType   Code = "unsupported_media_type" // 415: a body that is not JSON
 	CodeInternal    Code = "internal"               // 500: a fault of the daemon
 	CodeUnavailable Code = "unavailable"            // 503: starting or stopping
+	CodeClock       Code = "clock"                  // 503: a clock is wrong
 	CodeTimeout     Code = "timeout"                // 504
 )
 

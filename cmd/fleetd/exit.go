@@ -69,6 +69,8 @@ func explainProblem(p *wire.Problem) *failure {
 		f.code, f.next = exitDenied, deniedAdvice(p.Detail)
 	case wire.CodeTooLarge:
 		f.next = "one record holds 64 KiB: shorten it, or make several"
+	case wire.CodeClock:
+		f.next = "set the clock of this machine; if it is right, it was ahead before, and writes go on when time has caught up"
 	case wire.CodeNoRoute, wire.CodeMethod:
 		f.next = "the daemon is of another version: restart it with this one"
 	case wire.CodeInternal, wire.CodeTimeout, wire.CodeUnavailable:
@@ -110,6 +112,7 @@ func knownErrors() []knownError {
 		{fleet.ErrProof, exitDenied, ask},
 		{fleet.ErrNameTaken, exitConflict, "choose another --name; fleetd members on a machine of the fleet shows those in use"},
 		{fleet.ErrNameFixed, exitDenied, "leave --name out: the ticket says the name"},
+		{fleet.ErrClock, exitError, "set the clock that is wrong, then join again: the ticket is still good"},
 		{fleet.ErrRefused, exitDenied, ask},
 		{fleet.ErrChain, exitDenied, ask},
 	}
@@ -120,7 +123,7 @@ func knownErrors() []knownError {
 // configuration too goes only where it begins the text.
 func plain(err error) string {
 	text := strings.TrimPrefix(": "+err.Error(), ": store")
-	for _, name := range []string{"client", "node", "fleet", "state", "skillfs", "api"} {
+	for _, name := range []string{"client", "node", "fleet", "state", "skillfs", "api", "hlc", "sync"} {
 		text = strings.ReplaceAll(text, ": "+name+": ", ": ")
 	}
 	return strings.TrimPrefix(text, ": ")

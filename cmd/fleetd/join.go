@@ -6,11 +6,13 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/fleet"
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/node"
 )
 
@@ -39,6 +41,7 @@ from standard input, which keeps it out of the shell's history. Then: fleetd run
 			return explainJoin(err, cfg.Ticket)
 		}
 		a.warnMemory(cfg.StoreKind)
+		a.warnClock(made.ClockBehind)
 		return a.showInstance(made, "joined as")
 	})
 }
@@ -46,7 +49,7 @@ from standard input, which keeps it out of the shell's history. Then: fleetd run
 // explainJoin says in short what stands behind an inviter that does not answer:
 // the network library tells of every address and every try.
 func explainJoin(err error, text string) error {
-	if !errors.Is(err, node.ErrUnreachable) || errors.Is(err, fleet.ErrTicketExpired) {
+	if !errors.Is(err, node.ErrUnreachable) || errors.Is(err, fleet.ErrTicketExpired) || errors.Is(err, fleet.ErrClock) {
 		return err
 	}
 	f := &failure{
@@ -58,6 +61,18 @@ func explainJoin(err error, text string) error {
 		f.details = "tried " + strings.Join(ticket.Addrs, ", ") + ": this machine must be able to reach one of them"
 	}
 	return f
+}
+
+// warnClock says that two clocks differ: of two writes at once the one of the
+// later clock wins, and beyond five minutes members do not take each other's.
+func (a *app) warnClock(behind time.Duration) {
+	which := "behind"
+	if behind < 0 {
+		behind, which = -behind, "ahead of"
+	}
+	if behind >= hlc.DriftWarn {
+		a.note("warning: this machine's clock is %s %s that of the machine that made the ticket: set the one that is wrong", behind.Round(time.Second), which)
+	}
 }
 
 // warnMemory says at once what an instance without a disk cannot do.
