@@ -22,7 +22,8 @@
 // [Cluster.Check] as needed.
 //
 // A plan has a text form ([Plan.Text], [ParsePlan]) that can be kept, compared
-// and edited. testdata/regressions holds those that found a fault.
+// and edited. [Shrink] makes one that fails as short as it can; those that found
+// a fault are kept in testdata/regressions. Package campaign runs many.
 //
 // # What is real
 //

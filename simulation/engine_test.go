@@ -114,6 +114,20 @@ func freshSeeds(t *testing.T, count int) []uint64 {
 	return campaign.Fresh(base, count)
 }
 
+// shrinkMax is how many failures of a run are shrunk, and shrinkRuns within how
+// many runs each: half a minute.
+const shrinkMax, shrinkRuns = 3, 500
+
+// shrunk says what is left of the plan of a failure, and where to put it.
+func shrunk(t *testing.T, cfg campaign.Config, f *campaign.Failure) string {
+	t.Helper()
+	s, err := cfg.Shrink(t.Context(), f, shrinkRuns)
+	if err != nil {
+		return fmt.Sprintf("seed %d is not shrunk: %v", f.Seed, err)
+	}
+	return fmt.Sprintf("seed %d shrunk, for simulation/testdata/regressions/%s:\n%s", f.Seed, s.FileName(), s.Text())
+}
+
 // runSeeds runs seeds on every processor, and reports the figures, and for each
 // seed that failed how to replay it: by TestSeed with those flags.
 func runSeeds(t *testing.T, cfg campaign.Config, flags string) *campaign.Result {
@@ -126,6 +140,9 @@ func runSeeds(t *testing.T, cfg campaign.Config, flags string) *campaign.Result 
 	for i := range result.Failures {
 		f := &result.Failures[i]
 		t.Errorf("%v\nreplay: go test ./simulation -run 'TestSeed$' -seed %d%s -v", f, f.Seed, flags)
+		if i < shrinkMax && f.Invariant != simulation.InvariantDeterminism {
+			t.Error(shrunk(t, cfg, f))
+		}
 	}
 	seconds := time.Since(began).Seconds()
 	t.Logf("%.1f seconds, %.1f seeds a second: %s", seconds, float64(result.Seeds)/seconds, result)

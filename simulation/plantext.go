@@ -117,10 +117,7 @@ func ParsePlan(text string) (Plan, error) {
 		}
 		return Plan{}, fmt.Errorf("%w: %w", ErrPlan, w)
 	}
-	r.plan.pad()
-	if !slices.ContainsFunc(r.plan.Sites, func(site int) bool { return site != 0 }) {
-		r.plan.Sites = nil
-	}
+	r.plan.settle()
 	return r.plan, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +43,11 @@ func (s setting) lasting(low, high time.Duration) setting {
 func (s setting) written() setting {
 	s.always = true
 	return s
+}
+
+// set takes the value of another plan's setting of the same name.
+func (s *setting) set(other *setting) {
+	reflect.ValueOf(s.value).Elem().Set(reflect.ValueOf(other.value).Elem())
 }
 
 // text is the value as the text form has it, without any space.

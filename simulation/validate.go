@@ -156,6 +156,14 @@ func (p *Plan) pad() {
 	p.Sites = padded(p.Sites, p.Replicas)
 }
 
+// settle makes the plan what its text is read as.
+func (p *Plan) settle() {
+	p.pad()
+	if !slices.ContainsFunc(p.Sites, func(site int) bool { return site != 0 }) {
+		p.Sites = nil
+	}
+}
+
 func padded[T any](list []T, count int) []T {
 	return append(list, make([]T, max(count-len(list), 0))...)
 }

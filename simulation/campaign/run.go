@@ -21,6 +21,7 @@ type outcome struct {
 	trace           string
 	cover           *simulation.Coverage
 	traffic         map[fleetsync.MessageType]simulation.Traffic
+	plan            simulation.Plan
 	repeated        bool
 	failure         *Failure
 	err             error // the plan is none
@@ -65,7 +66,7 @@ func (c *Config) run(place int) outcome {
 	}
 	first.repeated = true
 	if second := c.runOnce(seed); second.trace != first.trace {
-		first.failure = failed(seed, c.Plan(seed), &simulation.Violation{
+		first.failure = failed(seed, first.plan, &simulation.Violation{
 			Invariant: simulation.InvariantDeterminism,
 			Text:      fmt.Sprintf("one run ended with the trace %s (%v), another with %s (%v)", first.trace, first.failure, second.trace, second.failure),
 		})
@@ -73,32 +74,39 @@ func (c *Config) run(place int) outcome {
 	return first
 }
 
-// runOnce runs a seed. A panic is a failure with its stack.
+// runOnce runs a seed.
 func (c *Config) runOnce(seed uint64) (o outcome) {
-	var plan simulation.Plan
-	defer func() {
-		if p := recover(); p != nil {
-			o.failure = failed(seed, plan, &simulation.Violation{
-				Invariant: simulation.InvariantPanic, Text: fmt.Sprintf("%v\n%s", p, debug.Stack()),
-			})
-		}
-	}()
-	plan = c.Plan(seed)
-	cluster, err := simulation.New(plan, c.Options())
+	plan, err := c.plan(seed)
+	if err != nil {
+		return outcome{failure: failed(seed, plan, err)}
+	}
+	cluster, err := c.runPlan(plan)
 	if errors.Is(err, simulation.ErrPlan) {
 		return outcome{err: err}
 	}
-	if err == nil {
-		err = cluster.Run()
-		if err == nil && c.Check != nil {
-			err = c.Check(cluster)
-		}
+	if cluster != nil {
 		o = outcomeOf(cluster)
 	}
+	o.plan = plan
 	if err != nil {
 		o.failure = failed(seed, plan, err)
 	}
 	return o
+}
+
+// plan plans a seed. A panic is an error.
+func (c *Config) plan(seed uint64) (plan simulation.Plan, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &simulation.Violation{Invariant: simulation.InvariantPanic, Text: fmt.Sprintf("planning: %v\n%s", p, debug.Stack())}
+		}
+	}()
+	return c.Plan(seed), nil
+}
+
+// runPlan runs a plan and looks at what became of it.
+func (c *Config) runPlan(plan simulation.Plan) (*simulation.Cluster, error) {
+	return simulation.Run(plan, c.Options(), c.Check)
 }
 
 func outcomeOf(c *simulation.Cluster) outcome {
@@ -108,13 +116,7 @@ func outcomeOf(c *simulation.Cluster) outcome {
 	}
 }
 
-// failed names what an error is about: what no violation names, a user's own
-// check has found.
+// failed names what an error is about.
 func failed(seed uint64, plan simulation.Plan, err error) *Failure {
-	f := &Failure{Seed: seed, Plan: plan, Err: err, Invariant: simulation.InvariantOwn}
-	var v *simulation.Violation
-	if errors.As(err, &v) {
-		f.Invariant = v.Invariant
-	}
-	return f
+	return &Failure{Seed: seed, Plan: plan, Err: err, Invariant: simulation.ViolationOf(err).Invariant}
 }

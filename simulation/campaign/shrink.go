@@ -1,0 +1,22 @@
+package campaign
+
+import (
+	"context"
+
+	"github.com/fleetsync/fleetd/simulation"
+)
+
+// Shrink makes the plan of a failure short, by running at most that many plans
+// as the campaign runs them; 0 is some thousands. It belongs to the same Config
+// as the failure. What differs from run to run cannot be shrunk. Errors: those
+// of simulation.Shrink.
+func (c Config) Shrink(ctx context.Context, f *Failure, runs int) (*simulation.Shrunk, error) {
+	c = c.withDefaults()
+	return simulation.Shrink(ctx, f.Plan, simulation.ShrinkConfig{
+		Runs: runs,
+		Fails: func(plan simulation.Plan) *simulation.Violation { //nolint:contextcheck // a run computes, and waits for nothing
+			_, err := c.runPlan(plan)
+			return simulation.ViolationOf(err)
+		},
+	})
+}
