@@ -14,6 +14,7 @@ import (
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/state"
+	"github.com/fleetsync/fleetd/store"
 )
 
 func TestEveryErrorIsAProblem(t *testing.T) {
@@ -67,6 +68,7 @@ func TestErrorsOfTheNodeKeepTheirCode(t *testing.T) {
 	}{
 		"a problem":     {&wire.Problem{Type: "t", Title: "t", Status: http.StatusForbidden, Detail: "d", Code: wire.CodeDenied}, wire.CodeDenied},
 		"denied":        {state.ErrDenied, wire.CodeDenied},
+		"a full disk":   {fmt.Errorf("node: keep an invitation: %w: 7 bytes free in /data", store.ErrFull), wire.CodeDiskFull},
 		"a wrong clock": {clockAhead(), wire.CodeClock},
 		"a time-out":    {context.DeadlineExceeded, wire.CodeTimeout},
 		"a stop":        {context.Canceled, wire.CodeUnavailable},

@@ -9,6 +9,7 @@ import (
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/state"
+	"github.com/fleetsync/fleetd/store"
 )
 
 // problemKind is what all problems of one code share.
@@ -34,6 +35,7 @@ func problemKinds() map[wire.Code]problemKind {
 		wire.CodeUnavailable: {http.StatusServiceUnavailable, "Unavailable"},
 		wire.CodeClock:       {http.StatusServiceUnavailable, "A clock is wrong"},
 		wire.CodeTimeout:     {http.StatusGatewayTimeout, "Timeout"},
+		wire.CodeDiskFull:    {http.StatusInsufficientStorage, "Disk full"},
 	}
 }
 
@@ -66,6 +68,7 @@ func problemOf(err error) *wire.Problem {
 		{state.ErrTooLarge, wire.CodeTooLarge},
 		{state.ErrDenied, wire.CodeDenied},
 		{state.ErrInvalid, wire.CodeInvalid},
+		{store.ErrFull, wire.CodeDiskFull},
 		{hlc.ErrClockAhead, wire.CodeClock},
 		{hlc.ErrClockDrift, wire.CodeClock},
 		{context.DeadlineExceeded, wire.CodeTimeout},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 	fleetsync "github.com/fleetsync/fleetd/sync"
@@ -24,7 +26,8 @@ type Status struct {
 	// sync.
 	InSync bool
 	// Verdict says the same in a sentence, and when not, which member differs,
-	// by how much, since when and why.
+	// by how much, since when and why. Before it stands why nothing can be
+	// written here, if so: a full disk, a clock that is wrong.
 	Verdict string
 	// Records counts the versions held in the sections that the fleet shares.
 	Records int64
@@ -71,6 +74,9 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 		}
 	}
 	st.InSync, st.Verdict = verdict(members)
+	if trouble := n.trouble(ctx); trouble != "" {
+		st.Verdict = trouble + "; " + st.Verdict
+	}
 	if st.Conflicts, st.Parked, err = n.unsettled(); err != nil {
 		return Status{}, err
 	}
@@ -81,6 +87,23 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	st.Addrs = addrTexts(net.host)
 	st.Counters, err = net.counters(ctx)
 	return st, err
+}
+
+// trouble says why nothing can be written here; empty when it can.
+func (n *Node) trouble(ctx context.Context) string {
+	var own owner
+	if known, err := getLocal(n.store, localIdentity, &own); errors.Is(n.store.Failing(), store.ErrFull) && known && err == nil {
+		// There may be room again, and nobody has tried.
+		_ = setLocal(ctx, n.store, localIdentity, own)
+	}
+	if err := n.store.Failing(); errors.Is(err, store.ErrFull) {
+		return strings.TrimPrefix(err.Error(), "store: ") + ": nothing is stored, neither of this machine nor of the fleet, until there is room"
+	}
+	clock := n.store.Clock()
+	if ahead := clock.Drift(clock.Last()); ahead > hlc.DriftMax {
+		return fmt.Sprintf("this machine's clock is %s behind what it has stamped: nothing can be written here until it is set, or has caught up", ahead.Round(time.Second))
+	}
+	return ""
 }
 
 // Root returns the digest of everything that the fleet shares, in hex: equal

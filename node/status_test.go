@@ -1,11 +1,18 @@
 package node_test
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/node"
+	"github.com/fleetsync/fleetd/state"
+	"github.com/fleetsync/fleetd/store"
 )
 
 func TestVerdictNamesWhoDiffers(t *testing.T) {
@@ -57,5 +64,69 @@ func TestProbeConverged(t *testing.T) {
 				t.Errorf("got %v", got)
 			}
 		})
+	}
+}
+
+// fullDisk is an engine whose disk may have no room.
+type fullDisk struct {
+	store.Engine
+	full *atomic.Bool
+}
+
+func (d fullDisk) Update(fn func(tx store.Txn) error) error {
+	if d.full.Load() {
+		return fmt.Errorf("%w: 7 bytes free", store.ErrFull)
+	}
+	return d.Engine.Update(fn)
+}
+
+// A node on a full disk said that it was in sync, and nothing else.
+func TestAVerdictNamesAFullDisk(t *testing.T) {
+	var full atomic.Bool
+	f := newFixture(t, func(c *node.Config) {
+		c.StoreKind = node.StoreMemory
+		c.Engine = fullDisk{store.NewMemory(), &full}
+	})
+	a := f.found("a")
+	verdict := func() string {
+		status, err := a.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status.Verdict
+	}
+	if got := verdict(); got != "in sync: this node is the whole fleet" {
+		t.Errorf("with room: %q", got)
+	}
+	full.Store(true)
+	_, err := a.State().Memory().Write(t.Context(), state.MemoryItem{Kind: "fact", Content: "too much"})
+	if !errors.Is(err, store.ErrFull) {
+		t.Fatalf("a write gives %v", err)
+	}
+	if got := verdict(); !strings.HasPrefix(got, "disk is full: 7 bytes free: nothing is stored") {
+		t.Errorf("without room: %q", got)
+	}
+	full.Store(false)
+	if got := verdict(); got != "in sync: this node is the whole fleet" {
+		t.Errorf("with room again: %q", got)
+	}
+}
+
+// A machine whose clock was set back cannot write until time has caught up.
+func TestAVerdictNamesAClockThatWasSetBack(t *testing.T) {
+	var back atomic.Int64
+	f := newFixture(t, func(c *node.Config) {
+		c.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
+	})
+	a := f.found("a")
+	a.remember("stamped before")
+	back.Store(int64(time.Hour))
+	_, err := a.State().Memory().Write(t.Context(), state.MemoryItem{Kind: "fact", Content: "stamped after"})
+	if !errors.Is(err, hlc.ErrClockAhead) {
+		t.Fatalf("a write gives %v", err)
+	}
+	status, err := a.Status(t.Context())
+	if err != nil || !strings.HasPrefix(status.Verdict, "this machine's clock is 1h0m0s behind what it has stamped") {
+		t.Errorf("%q, %v", status.Verdict, err)
 	}
 }

@@ -28,6 +28,7 @@ func (s *Store) commit(group []*request) {
 	})
 	switch {
 	case err == nil:
+		s.failing.Store(nil)
 		s.adopt(g)
 	case errors.Is(err, ErrTooLarge) && len(group) > 1:
 		half := len(group) / 2
@@ -39,6 +40,7 @@ func (s *Store) commit(group []*request) {
 		// its own commit, the disk is believed rather than the engine: at once,
 		// since what did happen would else be told to no partner until the next
 		// commit, or before that commit when reading back fails too.
+		s.failing.Store(&err)
 		s.doubt = g.written
 		fail(group, err)
 		if s.settleDoubt() != nil {

@@ -3,6 +3,7 @@ package store
 import (
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fleetsync/fleetd/hlc"
@@ -49,6 +50,10 @@ type Store struct {
 	applier  applier
 	locks    keyLocks
 
+	// failing holds why the last transaction could not be written; nil when it
+	// was.
+	failing atomic.Pointer[error]
+
 	// The committing goroutine alone touches the next three.
 	parked *parkedCount
 	stage  *stage
@@ -81,6 +86,15 @@ func (s *Store) Sections() []SectionState { return s.sections.list() }
 func (s *Store) State(sec merge.Section) SectionState {
 	state, _ := s.sections.state(sec)
 	return state
+}
+
+// Failing returns why the last transaction could not be written, such as
+// ErrFull; nil when it was.
+func (s *Store) Failing() error {
+	if err := s.failing.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // View runs fn over one consistent snapshot. The Reader is valid until fn

@@ -25,6 +25,7 @@ const (
 	CodeUnavailable Code = "unavailable"            // 503: starting or stopping
 	CodeClock       Code = "clock"                  // 503: a clock is wrong
 	CodeTimeout     Code = "timeout"                // 504
+	CodeDiskFull    Code = "disk_full"              // 507
 )
 
 // Problem is the body of every reply that is not 2xx (RFC 9457). It is an

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/node"
+	"github.com/fleetsync/fleetd/store"
 )
 
 // The exit codes. Scripts rely on them.
@@ -69,6 +71,8 @@ func explainProblem(p *wire.Problem) *failure {
 		f.code, f.next = exitDenied, deniedAdvice(p.Detail)
 	case wire.CodeTooLarge:
 		f.next = "one record holds 64 KiB: shorten it, or make several"
+	case wire.CodeDiskFull:
+		f.next = fullAdvice
 	case wire.CodeClock:
 		f.next = "set the clock of this machine; if it is right, it was ahead before, and writes go on when time has caught up"
 	case wire.CodeNoRoute, wire.CodeMethod:
@@ -78,6 +82,9 @@ func explainProblem(p *wire.Problem) *failure {
 	}
 	return f
 }
+
+// fullAdvice says what to do about a full disk.
+const fullAdvice = "free some space on the disk of the data directory, then repeat it; a running daemon goes on by itself"
 
 // deniedAdvice says what to do about a refusal. Other users of the machine are
 // refused too, and for them there is no grant to ask for.
@@ -99,6 +106,8 @@ type knownError struct {
 func knownErrors() []knownError {
 	const ask = "ask for a new ticket: fleetd invite on the machine that began the fleet"
 	return []knownError{
+		{store.ErrFull, exitError, fullAdvice},
+		{syscall.ENOSPC, exitError, fullAdvice},
 		{node.ErrInUse, exitError, "talk to the running one with the other commands, or stop it"},
 		{node.ErrConfig, exitUsage, "config.yaml in the data directory, FLEETD_... in the environment and the flags of fleetd run set this"},
 		{fleet.ErrName, exitUsage, "choose a name of 1 to 64 visible characters, such as --name laptop"},
