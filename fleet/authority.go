@@ -107,7 +107,7 @@ func (a *Authority) LearnAll(recs []*merge.Record) (changed bool, err error) {
 // with returns the snapshot that has those of the statements, too, that s
 // admits; added is false when there is no new one among them.
 func (s *snapshot) with(recs []*merge.Record, fleet merge.FleetID) (next *snapshot, added bool) {
-	grants := slices.Clone(s.grants)
+	grants := s.grants // cloned once there is something new
 	for _, rec := range recs {
 		if rec.Key.Kind != KindGrant || !s.judgeStatement(rec, fleet).Admitted {
 			continue
@@ -117,10 +117,14 @@ func (s *snapshot) with(recs []*merge.Record, fleet merge.FleetID) (next *snapsh
 			continue // Check has seen it
 		}
 		granted := Granted{Grant: g, Issuer: rec.Envelope.LastWriterID, Stamp: rec.Envelope.UpdatedHLC, statement: rec}
-		if at, found := slices.BinarySearchFunc(grants, granted, compareGranted); !found {
-			grants = slices.Insert(grants, at, granted)
-			added = true
+		at, found := slices.BinarySearchFunc(grants, granted, compareGranted)
+		if found {
+			continue
 		}
+		if !added {
+			grants, added = slices.Clone(grants), true
+		}
+		grants = slices.Insert(grants, at, granted)
 	}
 	if !added {
 		return s, false

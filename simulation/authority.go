@@ -9,15 +9,61 @@ import (
 )
 
 // admission is fleet.Authority as an engine takes it.
-type admission struct{ *fleet.Authority }
+type admission struct {
+	*fleet.Authority
+	common *common // nil when the authority is the replica's own
+}
 
-func (a admission) Check(r *merge.Record) error { return fleet.Check(r, a.Fleet()) }
+// common is what the replicas of a large fleet have in common from the
+// beginning: the statements on all disks, and the authority that follows from
+// them, until one of them learns more.
+type common struct {
+	statements []*merge.Record
+	known      map[merge.Hash]bool
+	authority  *fleet.Authority
+}
 
-func (a admission) Judge(r *merge.Record) bool { return a.Authority.Judge(r).Admitted }
+func newCommon(id merge.FleetID, records []merge.Record) (*common, error) {
+	c := &common{known: map[merge.Hash]bool{}, authority: fleet.NewAuthority(id)}
+	for i := range records {
+		c.statements = append(c.statements, &records[i])
+		c.known[records[i].Hash()] = true
+	}
+	_, err := c.authority.LearnAll(c.statements)
+	return c, err
+}
 
-func (a admission) Learn(r *merge.Record) bool {
+// newAdmission returns what a process begins with, before it has read its
+// disk. shared may be nil; else the disk must have all that it stands on.
+func newAdmission(id merge.FleetID, shared *common) *admission {
+	if shared != nil {
+		return &admission{shared.authority, shared}
+	}
+	return &admission{fleet.NewAuthority(id), nil}
+}
+
+func (a *admission) Check(r *merge.Record) error { return fleet.Check(r, a.Fleet()) }
+
+func (a *admission) Judge(r *merge.Record) bool { return a.Authority.Judge(r).Admitted }
+
+func (a *admission) Learn(r *merge.Record) bool {
+	if a.common != nil {
+		if a.common.known[r.Hash()] {
+			return false
+		}
+		a.part()
+	}
 	changed, err := a.Authority.Learn(r)
 	return changed && err == nil
+}
+
+// part gives the replica an authority of its own.
+func (a *admission) part() {
+	own := fleet.NewAuthority(a.Fleet())
+	if _, err := own.LearnAll(a.common.statements); err != nil {
+		panic(err) // the common one has learnt them
+	}
+	a.Authority, a.common = own, nil
 }
 
 // signer is an identity as package state takes it.

@@ -39,13 +39,15 @@ func (r *Replica) undisturbed(fn func() error) error {
 // difference says in what the replicas differ, by roots and parked versions;
 // empty when in nothing.
 func (c *Cluster) difference() (string, error) {
-	first := c.rootsOf(c.replicas[0])
-	for _, r := range c.members() {
-		if roots := c.rootsOf(r); roots != first {
+	members := c.members()
+	shared := c.sharing(members)
+	first := rootsOf(c.replicas[0], shared)
+	for _, r := range members {
+		if roots := rootsOf(r, shared); roots != first {
 			return fmt.Sprintf("replica 0 has %s, replica %d has %s", first, r.number, roots), nil
 		}
 	}
-	for _, r := range c.members() {
+	for _, r := range members {
 		parked := ""
 		err := r.read(func(s *store.Reader) error {
 			return s.Parked(func(p store.Parked) (more bool) {
@@ -81,15 +83,28 @@ func (c *Cluster) byStranger(id merge.InstanceID) bool {
 
 // shared reports whether every member shares a section.
 func (c *Cluster) shared(s merge.Section) bool {
-	return !slices.ContainsFunc(c.members(), func(r *Replica) bool { return !r.shares(s) })
+	return c.sharing(c.members())(s)
+}
+
+// sharing is shared of what does not change meanwhile, for many questions.
+func (c *Cluster) sharing(members []*Replica) func(merge.Section) bool {
+	known := map[merge.Section]bool{}
+	return func(s merge.Section) bool {
+		all, asked := known[s]
+		if !asked {
+			all = !slices.ContainsFunc(members, func(r *Replica) bool { return !r.shares(s) })
+			known[s] = all
+		}
+		return all
+	}
 }
 
 // rootsOf lists by name what a replica holds of the sections that everybody
 // shares.
-func (c *Cluster) rootsOf(r *Replica) string {
+func rootsOf(r *Replica, shared func(merge.Section) bool) string {
 	var lines []string
 	for _, s := range r.Store().Sections() {
-		if c.shared(s.Section) && s.Count > 0 {
+		if shared(s.Section) && s.Count > 0 {
 			sum := s.Sum.Bytes()
 			lines = append(lines, fmt.Sprintf("%s %d %x", s.Section, s.Count, sum[:4]))
 		}
@@ -102,7 +117,7 @@ func (c *Cluster) rootsOf(r *Replica) string {
 // cluster that has converged. Errors: ErrFailed.
 func (c *Cluster) Check() error {
 	// What is on its way must not change anything any more.
-	before := c.rootsOf(c.replicas[0])
+	before := rootsOf(c.replicas[0], c.shared)
 	strangers := len(c.members()) < len(c.replicas)
 	settle := 2
 	if strangers {
@@ -119,7 +134,7 @@ func (c *Cluster) Check() error {
 	if difference, err := c.difference(); difference != "" || err != nil {
 		c.fail(InvariantAgreement, "one fleet no longer: %s %v", difference, err)
 	}
-	if after := c.rootsOf(c.replicas[0]); after != before {
+	if after := rootsOf(c.replicas[0], c.shared); after != before {
 		c.fail(InvariantAgreement, "changed after convergence: %s, was %s", after, before)
 	}
 	c.checkCursors()
@@ -131,26 +146,44 @@ func (c *Cluster) Check() error {
 
 func (c *Cluster) check() error {
 	members := c.members()
-	holdings := make([]holding, len(members))
 	extant := map[merge.Hash]bool{}
-	for i, r := range members {
-		var err error
-		if holdings[i], err = r.holding(); err != nil {
+	for _, r := range members {
+		if err := r.eachHeld(func(_ merge.Key, v store.Held) { extant[v.Hash] = true }); err != nil {
 			return err
-		}
-		for hash := range holdings[i].wires {
-			extant[hash] = true
 		}
 	}
 	expected := c.model.expected(extant)
-	for i, r := range members {
-		c.compare(r, &holdings[i], expected)
+	for _, r := range members {
+		h, err := r.holding()
+		if err != nil {
+			return err
+		}
+		c.compare(r, &h, expected)
 		c.checkStatus(r)
 		if err := r.Store().Verify(context.Background()); err != nil {
 			c.fail(InvariantRows, "replica %d: %v", r.number, err)
 		}
 	}
 	return c.compareReads()
+}
+
+// eachHeld calls fn for every version that a replica holds.
+func (r *Replica) eachHeld(fn func(k merge.Key, v store.Held)) error {
+	sections := r.Store().Sections()
+	return r.read(func(s *store.Reader) error {
+		for _, section := range sections {
+			err := s.Range(section.Section, "", func(k merge.Key, held []store.Held) bool {
+				for _, v := range held {
+					fn(k, v)
+				}
+				return true
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // holding is everything that a replica holds.

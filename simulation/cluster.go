@@ -44,6 +44,7 @@ type Cluster struct {
 	atlas    atlas
 	codec    codec
 	charter  charter
+	common   *common // nil in a small fleet
 	notary   *notary
 	model    *model
 	observer *observer
@@ -88,7 +89,7 @@ func New(plan Plan, options Options) (*Cluster, error) {
 	c.observer = newObserver(c.trace, c.cover)
 	c.model = newModel(c)
 	c.network = newNetwork(c.clock, plan.Seed, c.trace, c.cover)
-	c.network.watch = c.watch
+	c.network.watch, c.network.degree = c.watch, c.plan.GossipDegree
 	var err error
 	if c.codec.Codec, err = fleetsync.NewCodec(); err != nil {
 		return nil, err
@@ -102,16 +103,27 @@ func New(plan Plan, options Options) (*Cluster, error) {
 			return nil, err
 		}
 	}
+	c.wire()
 	if err := c.found(); err != nil {
 		return nil, err
 	}
-	for _, r := range c.replicas {
-		if !slices.Contains(plan.Absent, r.number) {
-			r.launch()
-		}
-	}
+	c.begin()
 	c.dial()
 	return c, nil
+}
+
+// begin starts everybody who is not absent, at once or one after the other.
+func (c *Cluster) begin() {
+	d := newDice(c.plan.Seed, streamStart)
+	for _, r := range c.replicas {
+		switch {
+		case slices.Contains(c.plan.Absent, r.number):
+		case c.plan.StartWithin == 0:
+			r.launch()
+		default:
+			c.clock.After(d.duration(0, c.plan.StartWithin), r.launch)
+		}
+	}
 }
 
 func (c *Cluster) add(number int, keys io.Reader) error {
@@ -125,11 +137,6 @@ func (c *Cluster) add(number int, keys io.Reader) error {
 	c.numbers[r.ID()] = number
 	c.network.attach(r)
 	c.model.grow()
-	for other := range number {
-		if c.plan.Topology.wires(number, other, c.plan.Replicas) {
-			c.network.wire(other, number, c.atlas.weather(other, number), c.atlas.weather(number, other))
-		}
-	}
 	return nil
 }
 
@@ -141,6 +148,7 @@ func (c *Cluster) dial() {
 	}
 	c.network.dial(eager)
 	c.network.ripen()
+	c.network.tend()
 	c.clock.After(time.Second, c.dial)
 }
 
@@ -258,8 +266,11 @@ func (c *Cluster) Bound() time.Duration {
 		messages += 2 * c.largest() // a page may hold one record
 	}
 	hops := c.plan.Topology.Diameter(len(c.replicas))
-	if c.plan.Topology == Mesh && len(c.replicas) > 5 {
-		hops++ // not everybody is a partner of everybody
+	if c.plan.Topology == Mesh {
+		// In more than five not everybody is a partner of everybody.
+		for reach := 5; reach < len(c.replicas); reach *= 5 {
+			hops++
+		}
 	}
 	return redial + c.plan.RequestTimeout + c.plan.HeartbeatEvery + 3*time.Duration(hops)*c.plan.HeartbeatEvery + c.atlas.far(messages)
 }

@@ -14,8 +14,9 @@ import (
 // from a check of what is held.
 func (c *Cluster) checkCursors() {
 	for _, r := range c.replicas {
-		for _, peer := range c.replicas {
-			if r == peer || r.process == nil || peer.process == nil {
+		for _, p := range c.network.of[r.number] { // of others it has no cursor
+			peer := c.replicas[p.other(r.number)]
+			if r.process == nil || peer.process == nil {
 				continue
 			}
 			for _, s := range peer.Store().Sections() {
@@ -55,6 +56,9 @@ func (r *Replica) cursor(peer merge.InstanceID, section merge.Section) (at store
 // checkCursor looks at what lies behind a place that was looked at before, of
 // the same opening of the peer's store; at everything when there is none.
 func (c *Cluster) checkCursor(r, peer *Replica, section merge.Section, seen store.Cursor) error {
+	if r.Store().State(section).Sum == peer.Store().State(section).Sum {
+		return nil // all that is in that feed is held here
+	}
 	at, err := r.cursor(peer.ID(), section)
 	if err != nil || at == (store.Cursor{}) {
 		return err

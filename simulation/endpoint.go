@@ -68,7 +68,7 @@ func (r *Replica) gossip(from int, g *rumour) {
 	if len(batch.Announced) > 0 {
 		c.cover.sometimes(SometimesAnnounced)
 	}
-	c.network.forward(r.number, g)
+	c.network.forward(r.number, from, g)
 	r.process.engine.Gossip(c.replicas[from].ID(), batch)
 	r.drain()
 }

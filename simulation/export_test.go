@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 )
 
@@ -47,4 +48,46 @@ func Replay(t *testing.T, log []byte) (entries int, rows map[string]string) {
 		t.Fatal(err)
 	}
 	return entries, rows
+}
+
+// FoundingDisks returns the rows of the disks with which the replicas of a plan
+// begin, made one by one and made of an image.
+func FoundingDisks(plan Plan) (merged, imaged []map[string]string, err error) {
+	c, err := New(plan, Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	known := make([]merge.Record, 0, len(c.model.order))
+	for _, w := range c.model.order {
+		known = append(known, w.record)
+	}
+	image, err := newImage(known, c.replicas[0].founding())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range c.replicas {
+		r.disk.Memory = store.NewMemory()
+		if err := r.install(known); err != nil {
+			return nil, nil, err
+		}
+		copied, err := image.disk(r.founding())
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, made := range []struct {
+			disk *store.Memory
+			to   *[]map[string]string
+		}{{r.disk.Memory, &merged}, {copied, &imaged}} {
+			rows, err := rowsOf(made.disk)
+			if err != nil {
+				return nil, nil, err
+			}
+			all := map[string]string{}
+			for _, row := range rows {
+				all[string(row.key)] = string(row.value)
+			}
+			*made.to = append(*made.to, all)
+		}
+	}
+	return merged, imaged, nil
 }

@@ -45,6 +45,9 @@ func (c *Cluster) found() error {
 			c.cover.fault(FaultStranger)
 		}
 	}
+	if len(c.replicas) >= imageMin {
+		return c.installImage(known, own)
+	}
 	for _, r := range c.replicas {
 		records := append(append([]merge.Record{}, known...), own[r.number]...)
 		if err := r.install(records); err != nil {
@@ -54,9 +57,39 @@ func (c *Cluster) found() error {
 	return nil
 }
 
+// installImage is install of many replicas at once.
+func (c *Cluster) installImage(known []merge.Record, own [][]merge.Record) error {
+	image, err := newImage(known, c.replicas[0].founding())
+	if err != nil {
+		return err
+	}
+	if c.common, err = newCommon(c.charter.fleet, known); err != nil {
+		return err
+	}
+	for i := range known {
+		c.model.add(&known[i]).acknowledged = true
+	}
+	for _, r := range c.replicas {
+		if r.disk.Memory, err = image.disk(r.founding()); err != nil {
+			return err
+		}
+		if len(own[r.number]) > 0 {
+			if err := r.install(own[r.number]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// founding is how a store is opened before its replica starts.
+func (r *Replica) founding() store.Config {
+	return store.Config{Now: r.Now, Rand: entropy(r.cluster.plan.Seed, streamReplica+uint64(r.number)<<32)}
+}
+
 // install puts records on the disk of a replica that does not run.
 func (r *Replica) install(records []merge.Record) error {
-	st, err := store.Open(r.disk, store.Config{Now: r.Now, Rand: entropy(r.cluster.plan.Seed, streamReplica+uint64(r.number)<<32)})
+	st, err := store.Open(r.disk, r.founding())
 	if err != nil {
 		return err
 	}

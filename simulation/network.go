@@ -9,17 +9,20 @@ import (
 // connected to whom. A connection belongs to a pair; each end learns of its
 // begin and end by itself, and maybe late. It belongs to one goroutine.
 type Network struct {
-	clock *Clock
-	dice  dice
-	storm dice // of what came later than dice, so that its draws stay as they were
-	trace *Trace
-	cover *counter
-	watch *observation
-	ends  []endpoint
-	pairs []*pair   // all that can connect, in the order in which they were wired
-	of    [][]*pair // by replica its own, by the number of the other
-	late  []late    // what arrives weeks later
-	era   int       // counts the healings
+	clock  *Clock
+	dice   dice
+	grafts dice // of the gossip mesh
+	storm  dice // of what came later than dice, so that its draws stay as they were
+	trace  *Trace
+	cover  *counter
+	watch  *observation
+	ends   []endpoint
+	pairs  []*pair   // all that can connect, in the order in which they were wired
+	of     [][]*pair // by replica its own, by the number of the other
+	late   []late    // what arrives weeks later
+	era    int       // counts the healings
+	// degree is that of the gossip mesh, 0 for none.
+	degree int
 }
 
 // late is a message that arrives long after, whether anybody slept meanwhile
@@ -46,6 +49,7 @@ type endpoint interface {
 type pair struct {
 	a, b    int
 	links   [2]link // from a to b, and back
+	grafted bool    // gossip passes here, where not everybody gets it from everybody
 	up      bool
 	serial  uint64 // numbers the connections of the pair
 	noticed [2]uint64
@@ -68,7 +72,7 @@ func (n *Network) newRumour(data []byte, has ...int) *rumour {
 
 func newNetwork(clock *Clock, seed uint64, trace *Trace, cover *counter) *Network {
 	return &Network{
-		clock: clock, dice: newDice(seed, streamNetwork), storm: newDice(seed, streamStorm),
+		clock: clock, dice: newDice(seed, streamNetwork), storm: newDice(seed, streamStorm), grafts: newDice(seed, streamGraft),
 		trace: trace, cover: cover,
 	}
 }
@@ -175,7 +179,7 @@ func (n *Network) disconnect(p *pair, late time.Duration) {
 	if !p.up {
 		return
 	}
-	p.up = false
+	p.up, p.grafted = false, false
 	n.trace.note("net", "disconnect %d-%d", p.a, p.b)
 	n.watch.of(EventDisconnect, p.a, p.b)
 	for side := range p.noticed {
@@ -259,14 +263,16 @@ func (n *Network) send(from, to int, frame []byte) {
 // publish floods one gossip message from a replica through whoever is
 // connected; each replica gets it once at most.
 func (n *Network) publish(from int, data []byte) {
-	n.forward(from, n.newRumour(data, from))
+	n.forward(from, from, n.newRumour(data, from))
 }
 
-func (n *Network) forward(from int, g *rumour) {
+// forward passes a gossip message on that came from a replica, its own when
+// that is itself.
+func (n *Network) forward(from, cameFrom int, g *rumour) {
 	sent := n.clock.Elapsed()
 	for _, p := range n.of[from] {
 		to := p.other(from)
-		if !p.up || g.has.has(to) {
+		if !p.up || to == cameFrom || !n.wants(p, to, g, from == cameFrom) {
 			continue
 		}
 		l := p.from(from)
@@ -294,6 +300,15 @@ func (n *Network) forward(from int, g *rumour) {
 			},
 		})
 	}
+}
+
+// wants reports whether a gossip message is sent on a connection. In a mesh
+// nobody knows who has it already.
+func (n *Network) wants(p *pair, to int, g *rumour, own bool) bool {
+	if n.degree == 0 {
+		return !g.has.has(to)
+	}
+	return own || p.grafted
 }
 
 // spoil damages what arrives from one end of a pair. The transport refuses it

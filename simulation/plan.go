@@ -17,8 +17,18 @@ type Plan struct {
 	Replicas int
 	// Topology says which of them can connect.
 	Topology Topology
+	// Degree is how many others each replica dials, chosen by rendezvous hashing
+	// as a node does; others may dial it. 0 is all that the topology allows.
+	Degree int
+	// StartWithin is the time within which the replicas start, each at a random
+	// moment; 0 starts all at once.
+	StartWithin time.Duration
 	// Gossip switches live replication on.
 	Gossip bool
+	// GossipDegree is with how many of its connections a replica exchanges
+	// gossip, as in gossipsub: it floods what it writes to all, and what it
+	// hears to those. 0 is all, and then nobody sends to whoever has it.
+	GossipDegree int
 	// HeartbeatEvery, RequestTimeout and TickEvery are what the engines and
 	// their drivers run with.
 	HeartbeatEvery, RequestTimeout, TickEvery time.Duration

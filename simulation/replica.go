@@ -34,7 +34,7 @@ type Replica struct {
 type process struct {
 	number    uint64
 	store     *store.Store
-	authority admission
+	authority *admission
 	engine    *fleetsync.Engine
 	state     state.Replica
 	commits   []store.Commit         // local ones that the engine was not told of
@@ -78,12 +78,21 @@ type replicaClock struct{ *Replica }
 
 func (r *Replica) note(format string, args ...any) { r.cluster.trace.note(r.name, format, args...) }
 
+// common returns what the replica has in common with others when its process
+// begins: nothing after the first, since its disk may have been another since.
+func (r *Replica) common() *common {
+	if r.started > 1 {
+		return nil
+	}
+	return r.cluster.common
+}
+
 // start opens the disk and begins a process.
 func (r *Replica) start() error {
 	c := r.cluster
 	r.started++
 	random := entropy(c.plan.Seed, streamReplica+uint64(r.number)<<32+r.started)
-	p := &process{number: r.started, authority: admission{fleet.NewAuthority(c.charter.fleet)}}
+	p := &process{number: r.started, authority: newAdmission(c.charter.fleet, r.common())}
 	var err error
 	p.store, err = store.Open(r.disk, store.Config{
 		Now: r.Now, Rand: random, Indexer: state.Indexer{}, OnCommit: r.onCommit,
