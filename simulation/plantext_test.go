@@ -200,7 +200,7 @@ func TestABadPlanIsRefusedWithItsLine(t *testing.T) {
 		{"an empty text", " \n# only a comment\n", "no lines"},
 		{"another file", "\nhello\n", `line 2: it begins with "hello"`},
 		{"a later version", "plan 2\n", `line 1: it begins with "plan 2"`},
-		{"an unknown setting", header + "los 0.5\n", `line 6: unknown setting "los"; there are absent, gossip,`},
+		{"an unknown setting", header + "los 0.5\n", `line 6: unknown setting "los"; there are absent, degree, gossip,`},
 		{"an unknown setting of the weather", header + "weather los 0.5\n", `line 6: unknown setting "los"`},
 		{"an unknown setting of a step", header + "+1s write 0 key 5\n", `line 6: write: unknown setting "key"`},
 		{"an unknown act", header + "+1s crash badly 0\n", `line 6: "crash badly" is no act; acts are write, delete,`},
