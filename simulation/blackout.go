@@ -53,7 +53,7 @@ func (c *Cluster) fill(r *Replica, s Step) {
 		if r.process == nil || r.disk.flaws.unreadable > 0 {
 			return
 		}
-		if _, err := r.reading(); err != nil {
+		if _, err := r.reading(scopes()); err != nil {
 			c.fail(InvariantProgress, "replica %d cannot be read while its disk is full: %v", r.number, err)
 		}
 	})

@@ -21,6 +21,9 @@ type Options struct {
 	// gets it: false drops it. It is for planting faults of the code. connection
 	// numbers the connections of the two from 1.
 	Intercept func(from, to int, connection uint64, m fleetsync.Message) (deliver bool)
+	// Workload is called once the cluster stands, to schedule work besides that of
+	// the plan: see Cluster.Agent, Every and After. Nil is none.
+	Workload func(*Cluster)
 	// Observe is told what happens, as it happens, in the cluster's goroutine; nil
 	// for nobody. It must not touch the cluster. The run is the same with and
 	// without it.
@@ -109,6 +112,9 @@ func New(plan Plan, options Options) (*Cluster, error) {
 	}
 	c.begin()
 	c.dial()
+	if options.Workload != nil {
+		options.Workload(c)
+	}
 	return c, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state"
@@ -12,8 +13,9 @@ import (
 // compareReads holds what agents read to be the same on every replica.
 func (c *Cluster) compareReads() error {
 	var first reading
+	scopes := c.model.scopes()
 	for i, r := range c.members() {
-		reading, err := r.reading()
+		reading, err := r.reading(scopes)
 		if err != nil {
 			return err
 		}
@@ -27,6 +29,17 @@ func (c *Cluster) compareReads() error {
 	return nil
 }
 
+// scopes are those of the workload, and those that others wrote to.
+func (m *model) scopes() []merge.Scope {
+	all := scopes()
+	for _, w := range m.order {
+		if k := w.record.Key; (k.Kind == "skill" || k.Kind == "memory") && !slices.Contains(all, k.Scope) {
+			all = append(all, k.Scope)
+		}
+	}
+	return all
+}
+
 // reading is all that agents see of the shared scopes.
 type reading struct {
 	Skills    [][]state.Skill
@@ -34,10 +47,10 @@ type reading struct {
 	Conflicts []state.Conflict
 }
 
-func (r *Replica) reading() (reading, error) {
+func (r *Replica) reading(scopes []merge.Scope) (reading, error) {
 	ctx := context.Background()
 	var seen reading
-	for _, scope := range scopes() {
+	for _, scope := range scopes {
 		if r.cluster.shared(merge.Section{Family: "skill", Scope: scope}) {
 			skills, err := r.State().Skills().List(ctx, scope)
 			if err != nil {

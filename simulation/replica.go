@@ -130,6 +130,9 @@ func (r *Replica) start() error {
 
 // attempt notes a version that is about to be committed.
 func (r *Replica) attempt(rec *merge.Record) error {
+	if r.process == nil {
+		return fmt.Errorf("%w: the process has died", errDisk)
+	}
 	r.cluster.model.attempted(r, rec, false)
 	return nil
 }

@@ -2,7 +2,7 @@
 // many seeds has found, and, drawn, what one run did and how long fleets of
 // several sizes take to converge.
 //
-//	run, err := report.Observe(simulation.NewPlan(42))
+//	run, err := report.Observe(simulation.NewPlan(42), simulation.Options{})
 //	sweep, err := report.RunSweep(ctx, report.SweepConfig{})
 //	err = report.File("fleet.html", report.Data{Campaign: result, Run: run, Sweep: sweep})
 //

@@ -8,10 +8,12 @@ import (
 	"github.com/fleetsync/fleetd/simulation"
 )
 
-// Observe runs a plan and returns what it did; see Record.
-func Observe(plan simulation.Plan) (*Run, error) {
+// Observe runs a plan and returns what it did; see Record. Of the options,
+// Observe and Sample are its own.
+func Observe(plan simulation.Plan, options simulation.Options) (*Run, error) {
 	return Record(plan.String(), func(o simulation.Options) (*simulation.Cluster, error) {
-		c, err := simulation.New(plan, o)
+		options.Observe, options.Sample = o.Observe, o.Sample
+		c, err := simulation.New(plan, options)
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ import (
 
 func observe(t *testing.T, plan simulation.Plan) *report.Run {
 	t.Helper()
-	run, err := report.Observe(plan)
+	run, err := report.Observe(plan, simulation.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
