@@ -16,6 +16,7 @@ type Network struct {
 	trace  *Trace
 	cover  *counter
 	watch  *observation
+	hops   Traffic // of gossip
 	ends   []endpoint
 	pairs  []*pair   // all that can connect, in the order in which they were wired
 	of     [][]*pair // by replica its own, by the number of the other
@@ -276,6 +277,7 @@ func (n *Network) forward(from, cameFrom int, g *rumour) {
 			continue
 		}
 		l := p.from(from)
+		n.hops = n.hops.add(1, int64(len(g.data)))
 		n.watch.hop(from, to, len(g.data))
 		n.carry(l, parcel{
 			size: len(g.data), loss: l.weather.GossipLoss,

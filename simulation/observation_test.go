@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/simulation"
 	"github.com/fleetsync/fleetd/store"
@@ -207,5 +209,67 @@ func TestPropagationOfOneWrite(t *testing.T) {
 	finish(t, c)
 	if n := c.Divergence(); n != 0 {
 		t.Errorf("%d versions are missing in the end", n)
+	}
+}
+
+// TestWhoComesBackCatchesUp holds that an absence is measured from its end until
+// the member has what it missed, edits of what it missed included, that one
+// which missed nothing does not count, and that concurrent writes are counted as
+// conflicts once.
+func TestWhoComesBackCatchesUp(t *testing.T) {
+	plan := simulation.Calm(4, 3)
+	c, err := simulation.New(plan, simulation.Options{Sample: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.RunFor(time.Minute)
+	away := func(work ...simulation.Step) {
+		c.Do(simulation.Step{Act: simulation.ActAbsence, Replica: 2})
+		c.RunFor(time.Minute)
+		for _, s := range work {
+			c.Do(s)
+			c.RunFor(time.Minute)
+		}
+		c.Do(simulation.Step{Act: simulation.ActReturn, Replica: 2})
+		c.RunFor(5 * time.Minute)
+	}
+	away()
+	if p := c.Propagation(); len(p.CatchUps) != 0 || p.Conflicts != 0 {
+		t.Fatalf("without a write: %+v", p)
+	}
+	away(
+		simulation.Step{Act: simulation.ActWrite, Replica: 0, Count: 1},
+		simulation.Step{Act: simulation.ActWrite, Replica: 1, Count: 1},
+		simulation.Step{Act: simulation.ActWrite, Replica: 2, Count: 1}, // has seen neither
+		simulation.Step{Act: simulation.ActWrite, Replica: 0, Count: 3},
+	)
+	p := c.Propagation()
+	if len(p.CatchUps) != 1 || p.CatchUps[0] <= 0 || p.CatchUps[0] > time.Minute {
+		t.Errorf("caught up after %v, want once within a minute", p.CatchUps)
+	}
+	if p.Conflicts != 1 {
+		t.Errorf("%d conflicts, want that of replicas 1 and 2", p.Conflicts)
+	}
+	finish(t, c)
+}
+
+// TestTrafficByRouteIsThatOfEvents holds that ByRoute counts what events tell
+// of.
+func TestTrafficByRouteIsThatOfEvents(t *testing.T) {
+	seen := map[simulation.Route]simulation.Traffic{}
+	c, err := simulation.New(simulation.NewPlan(21), simulation.Options{Observe: func(e simulation.Event) {
+		if e.Kind == simulation.EventSend {
+			sum := seen[e.Route]
+			seen[e.Route] = simulation.Traffic{Messages: sum.Messages + 1, Bytes: sum.Bytes + int64(e.Bytes)}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(seen, c.ByRoute()); diff != "" || seen[simulation.RouteGossip].Bytes == 0 {
+		t.Errorf("events and ByRoute differ:\n%s", diff)
 	}
 }

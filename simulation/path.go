@@ -61,3 +61,28 @@ func (a atlas) far(messages int) time.Duration {
 	}
 	return time.Duration(messages) * far
 }
+
+// cutLine makes the line from one site to another dead in that direction for a
+// while.
+func (c *Cluster) cutLine(s Step) {
+	from, to := c.atlas.site(s.Replica), c.atlas.site(s.Peer)
+	cut := func(is bool) {
+		for _, p := range c.network.pairs {
+			a, b := c.atlas.site(p.a), c.atlas.site(p.b)
+			if a == from && b == to {
+				p.links[0].cut = is
+			}
+			if b == from && a == to {
+				p.links[1].cut = is
+			}
+		}
+	}
+	c.cover.fault(FaultAsymmetric)
+	ended := c.watch.begin(Event{Fault: FaultAsymmetric, Replica: s.Replica, Peer: s.Peer})
+	cut(true)
+	c.clock.After(c.dice.duration(0, 60*time.Second), func() { c.network.notice() })
+	c.clock.After(s.For, func() {
+		cut(false)
+		ended()
+	})
+}

@@ -133,6 +133,8 @@ type Step struct {
 	// Count is a number of records, updates, or of a key; the meaning is the
 	// act's.
 	Count int
+	// Bytes is the size of each body that is written; 0 leaves it to the act.
+	Bytes int
 	// Group is a set of replicas, one bit each.
 	Group uint64
 }
@@ -156,6 +158,7 @@ const (
 	ActTwin       Act = "twin"        // two machines write under one identity and stamp: Replica and Peer
 	ActPartition  Act = "partition"   // Group, without one the first Count, and the others apart, For; noticed late
 	ActAsymmetric Act = "asymmetric"  // Replica to Peer dead, For
+	ActCutLine    Act = "cut line"    // the line from Replica's site to Peer's site dead in this direction, For
 	ActDisconnect Act = "disconnect"  // the connection of Replica and Peer ends, and may begin again after For
 	ActCrash      Act = "crash"       // Replica dies and starts again after For
 	ActCrashWrite Act = "crash write" // Replica dies in one of its next updates

@@ -15,6 +15,8 @@ const (
 	stepsMax = 1_000_000
 	// countMax is the largest Count: of records of a burst, and of a key.
 	countMax = 1_000_000
+	// bytesMax is the largest body that an agent can write.
+	bytesMax = 60 << 10
 	// century is the longest time anywhere: stamps and Go's durations have room
 	// for more.
 	century = 100 * 365 * 24 * time.Hour
@@ -93,6 +95,7 @@ func (s *Step) settings(replicas int) []setting {
 		setting{name: "peer", value: &s.Peer, always: s.Act.hasPeer()}.within(0, float64(peers)),
 		setting{name: "for", value: &s.For}.lasting(forLow, century),
 		setting{name: "count", value: &s.Count, always: s.Act.hasKey()}.within(0, countMax),
+		setting{name: "bytes", value: &s.Bytes}.within(0, bytesMax),
 		setting{name: "group", value: (*group)(&s.Group)}.within(0, float64(replicas-1)),
 	}
 }
@@ -100,7 +103,7 @@ func (s *Step) settings(replicas int) []setting {
 // hasPeer reports whether the act is about two replicas.
 func (a Act) hasPeer() bool {
 	switch a {
-	case ActTwin, ActAsymmetric, ActDisconnect, ActCorrupt, ActLossy, ActThrottle, ActFlap, ActHoard:
+	case ActTwin, ActAsymmetric, ActCutLine, ActDisconnect, ActCorrupt, ActLossy, ActThrottle, ActFlap, ActHoard:
 		return true
 	default:
 		return false
@@ -121,7 +124,7 @@ func (a Act) everybody() bool {
 func Acts() []Act {
 	return []Act{
 		ActWrite, ActDelete, ActBurst, ActRead, ActRevise, ActImport, ActLarge, ActPrivate, ActForeign, ActSettle, ActTwin,
-		ActPartition, ActAsymmetric, ActDisconnect, ActCrash, ActCrashWrite, ActAbsence, ActReturn, ActJump, ActJoin,
+		ActPartition, ActAsymmetric, ActCutLine, ActDisconnect, ActCrash, ActCrashWrite, ActAbsence, ActReturn, ActJump, ActJoin,
 		ActBackup, ActRollback, ActGrant, ActSkew, ActSlow, ActRefuse, ActFlaky, ActDoubt, ActAudit, ActUnreadable,
 		ActPowerLost, ActPowerTorn, ActPowerWhole, ActLie, ActFull,
 		ActCorrupt, ActLossy, ActThrottle, ActClog, ActFlap, ActHoard,

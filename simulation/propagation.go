@@ -12,6 +12,11 @@ type Propagation struct {
 	Writes int
 	// Times are those of the writes that are everywhere, as they came there.
 	Times []time.Duration
+	// CatchUps are how long members that came back to the network took until they
+	// held all that they lacked then. Who lacked nothing does not count.
+	CatchUps []time.Duration
+	// Conflicts counts the writes that lost to a concurrent one.
+	Conflicts int
 }
 
 // Quantile returns the time within which a part q of the writes that are
@@ -44,6 +49,6 @@ func (c *Cluster) Propagation() Propagation {
 		return Propagation{}
 	}
 	p := c.spread.result
-	p.Times = slices.Clone(p.Times)
+	p.Times, p.CatchUps = slices.Clone(p.Times), slices.Clone(p.CatchUps)
 	return p
 }

@@ -18,6 +18,16 @@ func (s replicaSet) empty() bool {
 	return !slices.ContainsFunc(s, func(w uint64) bool { return w != 0 })
 }
 
+// meets reports whether two sets have a member in common.
+func (s replicaSet) meets(other replicaSet) bool {
+	for i := range s {
+		if s[i]&other[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // lacking returns how many of s are not in other.
 func (s replicaSet) lacking(other replicaSet) int {
 	n := 0

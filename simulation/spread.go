@@ -23,6 +23,7 @@ type spread struct {
 	sums    []store.Sum  // by replica, of the versions that it holds as known here
 	missing int          // of all keys
 	peak    int          // its largest since the last sample
+	debts   []debt       // by replica
 	result  Propagation
 }
 
@@ -39,6 +40,8 @@ type spreadVersion struct {
 	pending bool          // not everywhere yet
 	born    time.Duration // when it was acknowledged, jumps included
 	awake   time.Duration // the same without jumps
+	owed    replicaSet    // members that came back without it and lack it still
+	lost    bool          // some member held it beside a larger one
 }
 
 func newSpread(c *Cluster, every time.Duration) *spread {
@@ -48,7 +51,7 @@ func newSpread(c *Cluster, every time.Duration) *spread {
 	s := &spread{
 		cluster: c, every: every, shared: map[merge.Section]bool{}, keys: map[merge.Key]*spreadKey{},
 		begun: newReplicaSet(c.plan.Replicas), present: newReplicaSet(c.plan.Replicas),
-		sums: make([]store.Sum, c.plan.Replicas),
+		sums: make([]store.Sum, c.plan.Replicas), debts: make([]debt, c.plan.Replicas),
 	}
 	c.clock.After(0, s.sample)
 	return s
@@ -88,20 +91,29 @@ func (s *spread) away(r *Replica, away bool) {
 	if s == nil || !s.begun.has(r.number) {
 		return
 	}
-	if away {
+	switch {
+	case away:
 		s.present.remove(r.number)
-	} else {
+		s.forgive(r.number)
+	case !s.present.has(r.number):
 		s.present.add(r.number)
+		s.returned(r.number)
 	}
 	s.weighAll()
 }
 
 // heal brings everybody back.
 func (s *spread) heal() {
-	if s != nil {
-		copy(s.present, s.begun)
-		s.weighAll()
+	if s == nil {
+		return
 	}
+	for n := range s.debts {
+		if s.begun.has(n) && !s.present.has(n) {
+			s.present.add(n)
+			s.returned(n)
+		}
+	}
+	s.weighAll()
 }
 
 // catchUp reads anew the stores that took in what they did not tell, as after
@@ -165,7 +177,9 @@ func (s *spread) hold(number int, k *spreadKey, key merge.Key, version merge.Ver
 	at := slices.IndexFunc(k.versions, func(v *spreadVersion) bool { return v.Hash == version.Hash })
 	if at < 0 {
 		at = len(k.versions)
-		k.versions = append(k.versions, &spreadVersion{Version: version, key: key, holders: newReplicaSet(s.cluster.plan.Replicas)})
+		k.versions = append(k.versions, &spreadVersion{
+			Version: version, key: key, holders: newReplicaSet(s.cluster.plan.Replicas), owed: newReplicaSet(s.cluster.plan.Replicas),
+		})
 	}
 	v := k.versions[at]
 	if !v.holders.has(number) {
@@ -188,7 +202,7 @@ func (s *spread) committed(r *Replica, c *store.Commit) {
 		v := s.hold(r.number, s.key(rec.Key), rec.Key, rec.Version())
 		if c.Path == store.PathLocal {
 			v.pending, v.born = true, s.cluster.clock.Elapsed()
-			v.awake = v.born - s.cluster.clock.Jumped()
+			v.awake = s.awake()
 			s.result.Writes++
 		}
 	}
@@ -223,16 +237,8 @@ func (s *spread) weigh(k *spreadKey) {
 	s.missing -= k.missing
 	k.missing = 0
 	for _, v := range k.versions {
-		have := slices.Clone(v.holders)
-		covered := false
-		for _, w := range k.versions {
-			if w != v && merge.Covers(w.Version, v.Version) {
-				covered = covered || !w.holders.empty()
-				for i := range have {
-					have[i] |= w.holders[i]
-				}
-			}
-		}
+		have, covered := k.having(v)
+		s.repay(v, have)
 		if !covered && !v.holders.empty() {
 			k.missing += s.begun.lacking(have)
 		}
@@ -241,13 +247,15 @@ func (s *spread) weigh(k *spreadKey) {
 		}
 	}
 	s.missing += k.missing
-	k.versions = slices.DeleteFunc(k.versions, func(v *spreadVersion) bool { return !v.pending && v.holders.empty() })
+	s.collide(k)
+	k.versions = slices.DeleteFunc(k.versions, func(v *spreadVersion) bool {
+		return !v.pending && v.holders.empty() && v.owed.empty()
+	})
 }
 
 func (s *spread) everywhere(v *spreadVersion) {
 	v.pending = false
-	clock := s.cluster.clock
-	s.result.Times = append(s.result.Times, clock.Elapsed()-clock.Jumped()-v.awake)
+	s.result.Times = append(s.result.Times, s.awake()-v.awake)
 	s.cluster.watch.emit(Event{
 		Kind: EventEverywhere, Replica: s.cluster.numberOf(v.Writer), Peer: Nobody,
 		Key: v.key, Version: v.Hash, Deleted: v.Deleted, Since: v.born,

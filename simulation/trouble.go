@@ -15,6 +15,8 @@ func (c *Cluster) doToNetwork(s Step) (done bool) {
 		c.partition(s)
 	case ActAsymmetric:
 		c.asymmetric(s)
+	case ActCutLine:
+		c.cutLine(s)
 	case ActDisconnect:
 		c.sever(s)
 	case ActCorrupt, ActLossy, ActThrottle, ActHoard:

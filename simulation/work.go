@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -78,7 +79,7 @@ func (c *Cluster) act(r *Replica, s Step) error {
 	case ActImport:
 		return r.importPack(s.Peer, s.Count)
 	case ActBurst:
-		return r.burst(s.Count)
+		return r.burst(s.Count, cmp.Or(s.Bytes, 60))
 	case ActLarge:
 		return r.large(s.Count)
 	case ActPrivate:
@@ -94,7 +95,7 @@ func (c *Cluster) act(r *Replica, s Step) error {
 		}
 		return r.twin(peer, key)
 	default:
-		return r.edit(targetOf(s.Count), c.text(40))
+		return r.edit(targetOf(s.Count), c.text(cmp.Or(s.Bytes, 40)))
 	}
 }
 
@@ -106,11 +107,11 @@ func (r *Replica) mute() bool {
 }
 
 // burst writes new items one after the other, into one scope.
-func (r *Replica) burst(count int) error {
+func (r *Replica) burst(count, bytes int) error {
 	all := scopes()
 	scope := all[r.cluster.dice.IntN(len(all))]
 	for range count {
-		item := state.MemoryItem{Scope: scope, Kind: "fact", Content: r.cluster.text(60)}
+		item := state.MemoryItem{Scope: scope, Kind: "fact", Content: r.cluster.text(bytes)}
 		if _, err := r.State().Memory().Write(context.Background(), item); err != nil {
 			return err
 		}
