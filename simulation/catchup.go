@@ -13,14 +13,18 @@ type debt struct {
 	versions int           // that it still lacks; 0: nothing is measured
 }
 
-// returned notes that a member is back, and what of all that the others hold it
-// lacks.
+// returned notes that a member is back, and what it lacks of all that those hold
+// who are there. What it wrote itself while it was away begins to spread now.
 func (s *spread) returned(number int) {
 	s.forgive(number)
 	d := debt{since: s.awake()}
+	own := s.cluster.replicas[number].ID()
 	for _, k := range s.order {
 		for _, v := range k.versions {
-			if have, _ := k.having(v); !v.holders.empty() && !have.has(number) {
+			if v.Writer == own {
+				v.awake = s.awake()
+			}
+			if have, _ := k.having(v); v.holders.meets(s.present) && !have.has(number) {
 				v.owed.add(number)
 				d.versions++
 			}

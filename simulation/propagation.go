@@ -6,14 +6,16 @@ import (
 )
 
 // Propagation is how long writes took until every member that was not away
-// held them, or held what covers them, in virtual time without jumps.
+// held them, or held what covers them, in virtual time without jumps. What a
+// member writes while it is away counts from its return.
 type Propagation struct {
 	// Writes are the acknowledged ones of what all members share.
 	Writes int
 	// Times are those of the writes that are everywhere, as they came there.
 	Times []time.Duration
 	// CatchUps are how long members that came back to the network took until they
-	// held all that they lacked then. Who lacked nothing does not count.
+	// held all that they lacked then of what the others that were there held. Who
+	// lacked nothing does not count.
 	CatchUps []time.Duration
 	// Conflicts counts the writes that lost to a concurrent one.
 	Conflicts int
