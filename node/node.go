@@ -114,7 +114,7 @@ func (n *Node) open(ctx context.Context) error {
 	n.book.changed = n.addressesChanged
 	n.invitations = &invitations{store: n.store, admission: n.admission, self: n.key.ID(), signerFor: n.signerFor}
 	n.gater = &gater{authority: n.authority, scores: n.scores, inviting: n.invitations.inviting}
-	n.replica, err = state.Open(n.store, state.Config{
+	n.replica, err = state.Open(n.store, state.Config{ //nolint:contextcheck // it writes one row at most, and only into a new store
 		Name: string(n.cfg.StoreKind), Signer: signer{key: n.key, fleet: id}, Admit: n.admission.admitLocal,
 	})
 	if err != nil {

@@ -67,29 +67,27 @@ func checkStoreKind(cfg *Config) error {
 // ownStore makes sure that a store is this instance's and returns its fleet. A
 // store in memory, or an engine that is new, is planted first.
 func ownStore(cfg *Config, st *store.Store, self merge.InstanceID, plant func(*seed) error) (merge.FleetID, error) {
-	var own owner
-	known, err := getLocal(st, localIdentity, &own)
-	if err != nil {
-		return merge.FleetID{}, err
-	}
-	if !known {
+	own, err := state.OwnerOf(st)
+	if errors.Is(err, state.ErrNotFound) {
 		if cfg.StoreKind == StoreBadger && cfg.Engine == nil {
 			return merge.FleetID{}, fmt.Errorf("%w: it is empty: a new store under an old key would replace what it never saw; join again in another --dir", ErrForeignStore)
 		}
-		s, err := takeSeed(layout(cfg.Dir), cfg.clock()())
-		if err != nil {
-			return merge.FleetID{}, err
+		var s *seed
+		if s, err = takeSeed(layout(cfg.Dir), cfg.clock()()); err == nil {
+			err = plant(s)
 		}
-		if err := plant(s); err != nil {
-			return merge.FleetID{}, err
+		if err == nil {
+			own, err = state.OwnerOf(st)
 		}
-		own = s.Owner
 	}
-	if own.Instance != self || len(own.Fleet) != len(merge.FleetID{}) {
+	if err != nil {
+		return merge.FleetID{}, err
+	}
+	if own.Instance != self {
 		return merge.FleetID{}, fmt.Errorf("%w: it was made by %s, the key is of %s: put the right identity.key back, or join again in another --dir",
 			ErrForeignStore, own.Instance, self)
 	}
-	return merge.FleetID(own.Fleet), nil
+	return own.Fleet, nil
 }
 
 // readRoot reads the fleet's root key where the fleet began; ok is false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/store"
 )
 
@@ -18,10 +19,7 @@ import (
 // and replace it everywhere.
 var ErrMemoryUsed = errors.New("node: this instance has run once on a store in memory, which is gone: make a new instance with fleetd init or fleetd join in another --dir")
 
-// localIdentity is the store's local value that says whose store it is.
-const localIdentity = "identity"
-
-// owner is the value of localIdentity. Keys are never reused.
+// owner is state.Owner in a seed. Keys are never reused.
 type owner struct {
 	Instance merge.InstanceID `cbor:"1,keyasint"`
 	Fleet    []byte           `cbor:"2,keyasint"` // 32 bytes
@@ -61,7 +59,10 @@ func (s *seed) plant(ctx context.Context, st *store.Store) error {
 			return err
 		}
 	}
-	return setLocal(ctx, st, localIdentity, s.Owner)
+	if len(s.Owner.Fleet) != len(merge.FleetID{}) {
+		return fmt.Errorf("node: seed: %w: fleet of %d bytes", merge.ErrMalformed, len(s.Owner.Fleet))
+	}
+	return state.Own(ctx, st, state.Owner{Instance: s.Owner.Instance, Fleet: merge.FleetID(s.Owner.Fleet)})
 }
 
 // keep writes the seed for a later run.

@@ -89,12 +89,15 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	return st, err
 }
 
+// localProbe is a local value that never is: deleting it tells whether the
+// store can be written.
+const localProbe = "probe"
+
 // trouble says why nothing can be written here; empty when it can.
 func (n *Node) trouble(ctx context.Context) string {
-	var own owner
-	if known, err := getLocal(n.store, localIdentity, &own); errors.Is(n.store.Failing(), store.ErrFull) && known && err == nil {
+	if errors.Is(n.store.Failing(), store.ErrFull) {
 		// There may be room again, and nobody has tried.
-		_ = setLocal(ctx, n.store, localIdentity, own)
+		_ = n.store.SetLocal(ctx, localProbe, nil)
 	}
 	if err := n.store.Failing(); errors.Is(err, store.ErrFull) {
 		return strings.TrimPrefix(err.Error(), "store: ") + ": nothing is stored, neither of this machine nor of the fleet, until there is room"

@@ -65,7 +65,8 @@ func (c *Cluster) difference() (string, error) {
 	return "", nil
 }
 
-// members returns the replicas that the fleet takes in.
+// members returns the replicas that the fleet takes in and whose machines are
+// still there.
 func (c *Cluster) members() []*Replica {
 	var members []*Replica
 	for _, r := range c.replicas {
@@ -78,7 +79,7 @@ func (c *Cluster) members() []*Replica {
 
 func (c *Cluster) byStranger(id merge.InstanceID) bool {
 	n := c.numberOf(id)
-	return n >= 0 && !c.replicas[n].member()
+	return n >= 0 && !c.replicas[n].admitted()
 }
 
 // shared reports whether every member shares a section.
@@ -118,7 +119,7 @@ func rootsOf(r *Replica, shared func(merge.Section) bool) string {
 func (c *Cluster) Check() error {
 	// What is on its way must not change anything any more.
 	before := rootsOf(c.replicas[0], c.shared)
-	strangers := len(c.members()) < len(c.replicas)
+	strangers := slices.ContainsFunc(c.replicas, func(r *Replica) bool { return !r.admitted() })
 	settle := 2
 	if strangers {
 		settle = 8 // everybody looks once through what a stranger has

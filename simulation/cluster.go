@@ -227,7 +227,7 @@ func (c *Cluster) Run() error {
 }
 
 // Heal ends all faults: links are whole, disks and clocks are right, everybody
-// runs, and every replica is a member.
+// runs whose machine is still there, and is a member.
 func (c *Cluster) Heal() error {
 	c.trace.note("plan", "heal")
 	c.healed = true
@@ -235,6 +235,10 @@ func (c *Cluster) Heal() error {
 	c.spread.heal()
 	c.network.heal(c.atlas.sound)
 	for _, r := range c.replicas {
+		if r.gone {
+			continue
+		}
+		r.putBack()
 		r.disk.repair()
 		wrong := r.skew != 0
 		r.skew = 0

@@ -8,8 +8,8 @@
 // two writes and within one, power fails in the middle of an update, disks fail,
 // are slow, are full, lie about what they have written, or come back from a
 // backup, clocks are wrong by seconds or by more than the fleet tolerates,
-// members are away for weeks, join late, or write before anybody knows that they
-// may.
+// machines are lost, or start without their disk or with another's, members are
+// away for weeks, join late, or write before anybody knows that they may.
 // Replicas may stand at several sites, with lines of their own between them
 // ([Path]). Then all faults end, and the fleet must become one within
 // [Cluster.Bound].

@@ -8,6 +8,7 @@ func (p *planner) machines() {
 	p.power()
 	p.disks()
 	p.twins()
+	p.losses()
 }
 
 // power draws losses of power within updates.
@@ -38,5 +39,43 @@ func (p *planner) twins() {
 	for range p.IntN(3) {
 		a, b := p.two()
 		p.add(p.at(), Step{Act: ActTwin, Replica: a, Peer: b, Count: p.IntN(p.keys)})
+	}
+}
+
+// losses draws machines that are lost, and machines that find another disk
+// than their own. A spare takes the place of one that is lost.
+func (p *planner) losses() {
+	if p.chance(0.25) {
+		a, b := p.two()
+		p.add(p.at(), Step{Act: ActSwap, Replica: a, Peer: b, For: p.duration(time.Second, 20*time.Second)})
+	}
+	if p.chance(0.2) {
+		p.add(p.at(), Step{Act: ActWipe, Replica: p.replica(), For: p.duration(time.Second, 20*time.Second)})
+	}
+	if p.plan.Topology != Mesh || !p.chance(0.5) {
+		return // the fleet would fall apart
+	}
+	lost, at := 1+p.IntN(p.plan.Replicas-1), p.at()
+	p.add(at, Step{Act: pick(p.dice, ActRetire, ActRetire, ActRetire, ActWipe), Replica: lost})
+	p.spare(at)
+}
+
+// spare draws a replica that joins anew after a machine was lost.
+func (p *planner) spare(lost time.Duration) {
+	spare, at := p.plan.Replicas, lost+p.duration(0, 30*time.Second)
+	p.plan.Replicas++
+	p.plan.Skews = append(p.plan.Skews, p.duration(-5*time.Second, 5*time.Second))
+	p.plan.Withheld = append(p.plan.Withheld, "")
+	p.plan.Absent = append(p.plan.Absent, spare)
+	p.plan.Grants = append(p.plan.Grants, pick(p.dice, GrantKnown, GrantOwn, GrantLate))
+	if len(p.plan.Sites) > 0 {
+		p.plan.Sites = append(p.plan.Sites, p.plan.Sites[spare%len(p.plan.Sites)])
+	}
+	if p.plan.Grants[spare] == GrantLate {
+		p.add(lost+p.duration(0, 30*time.Second), Step{Act: ActGrant, Replica: spare})
+	}
+	p.add(at, Step{Act: ActJoin, Replica: spare})
+	for range p.IntN(6) {
+		p.add(at+p.duration(0, 20*time.Second), Step{Act: pick(p.dice, ActWrite, ActDelete), Replica: spare, Count: p.IntN(p.keys)})
 	}
 }

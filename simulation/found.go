@@ -10,6 +10,7 @@ import (
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/store"
 )
 
@@ -99,21 +100,33 @@ func (r *Replica) install(records []merge.Record) error {
 	if _, err := st.Merge(context.Background(), store.Batch{Path: store.PathRestore, Records: records}); err != nil {
 		return err
 	}
+	if err := state.Own(context.Background(), st, state.Owner{Instance: r.ID(), Fleet: r.cluster.charter.fleet}); err != nil {
+		return err
+	}
 	r.disk = r.disk.restart()
 	return nil
 }
 
-// member reports whether the fleet takes the replica in, sooner or later.
-func (r *Replica) member() bool { return r.cluster.plan.Grants[r.number] != GrantNever }
+// admitted reports whether the fleet takes what the replica writes, sooner or
+// later.
+func (r *Replica) admitted() bool { return r.cluster.plan.Grants[r.number] != GrantNever }
+
+// member reports whether the replica is one that the fleet must agree with: it
+// is admitted, and its machine is still there.
+func (r *Replica) member() bool { return r.admitted() && !r.gone }
 
 // launch starts a replica, again and again while its disk fails.
 func (r *Replica) launch() {
-	if r.process != nil {
+	if r.process != nil || r.gone {
 		return
 	}
 	err := r.start()
 	switch {
+	case err == nil && r.away != nil:
+		r.cluster.fail(InvariantOwnStore, "replica %d starts on a disk that is not its own (%s)", r.number, r.foreign)
 	case err == nil:
+	case errors.Is(err, errNoStore), errors.Is(err, state.ErrForeignStore):
+		r.refused(err)
 	case errors.Is(err, errDisk), errors.Is(err, store.ErrFull):
 		r.note("does not start: %v", err)
 		r.disk = r.disk.restart()
@@ -155,7 +168,7 @@ func (c *Cluster) restate() {
 		c.RunFor(time.Second)
 	}
 	for _, r := range c.replicas[1:] {
-		if _, known := admin.process.authority.Member(r.ID()); known || !r.member() {
+		if _, known := admin.process.authority.Member(r.ID()); known || !r.admitted() {
 			continue
 		}
 		if err := c.state(r); err != nil {

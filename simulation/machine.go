@@ -9,6 +9,9 @@ const (
 	ActPowerWhole Act = "power whole" // likewise; all of it is on the disk, unacknowledged
 	ActLie        Act = "lying disk"  // the disk of Replica lies, For; then the last Count acknowledged updates are gone
 	ActFull       Act = "disk full"   // there is no room on the disk of Replica, For
+	ActRetire     Act = "retire"      // the machine of Replica is lost for good
+	ActWipe       Act = "wipe"        // Replica starts without its disk, For; for good when that is 0
+	ActSwap       Act = "swap"        // Replica and Peer start with each other's disk, For
 )
 
 // The faults.
@@ -18,10 +21,33 @@ const (
 	FaultPowerWhole Fault = "power whole" // power went in an update, which is there
 	FaultLyingDisk  Fault = "lying disk"  // power went, and acknowledged updates with it
 	FaultDiskFull   Fault = "disk full"   // an update found no room
+	FaultRetired    Fault = "retired"     // a machine is lost, disk and all
+	FaultWiped      Fault = "wiped"       // a machine did not start without its disk
+	FaultSwapped    Fault = "swapped"     // a machine did not start with another's disk
 )
 
+func machineActs() []Act {
+	return []Act{ActPowerLost, ActPowerTorn, ActPowerWhole, ActLie, ActFull, ActRetire, ActWipe, ActSwap}
+}
+
 func machineFaults() []Fault {
-	return []Fault{FaultPowerLost, FaultPowerTorn, FaultPowerWhole, FaultLyingDisk, FaultDiskFull}
+	return []Fault{
+		FaultPowerLost, FaultPowerTorn, FaultPowerWhole, FaultLyingDisk, FaultDiskFull,
+		FaultRetired, FaultWiped, FaultSwapped,
+	}
+}
+
+// needsMachine reports whether a step makes no sense for a machine that is
+// gone, or that has another's disk. What concerns links, the grant of a replica
+// or the passing of time does all the same.
+func (a Act) needsMachine() bool {
+	switch a {
+	case ActPartition, ActAsymmetric, ActCutLine, ActDisconnect, ActAbsence, ActReturn, ActJump, ActGrant, ActAudit,
+		ActCorrupt, ActLossy, ActThrottle, ActClog, ActFlap, ActHoard:
+		return false
+	default:
+		return true
+	}
 }
 
 // doToMachine carries out the steps that happen to a whole machine.
@@ -37,6 +63,15 @@ func (c *Cluster) doToMachine(r *Replica, s Step) (done bool) {
 		c.lie(r, s)
 	case ActFull:
 		c.fill(r, s)
+	case ActRetire:
+		if c.expendable(r) {
+			c.cover.fault(FaultRetired)
+			c.retire(r)
+		}
+	case ActWipe:
+		c.wipe(r, s)
+	case ActSwap:
+		c.swap(r, c.replicas[s.Peer], s)
 	default:
 		return false
 	}

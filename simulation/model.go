@@ -167,7 +167,7 @@ func (m *model) offered(rec *merge.Record) bool {
 		return true // the fleet's root
 	}
 	writer := m.cluster.replicas[n]
-	return writer.member() && writer.shares(rec.Key.Section())
+	return writer.admitted() && writer.shares(rec.Key.Section())
 }
 
 // horizon returns the newest stamp of all versions.

@@ -103,7 +103,7 @@ func (s *Step) settings(replicas int) []setting {
 // hasPeer reports whether the act is about two replicas.
 func (a Act) hasPeer() bool {
 	switch a {
-	case ActTwin, ActAsymmetric, ActCutLine, ActDisconnect, ActCorrupt, ActLossy, ActThrottle, ActFlap, ActHoard:
+	case ActTwin, ActAsymmetric, ActCutLine, ActDisconnect, ActCorrupt, ActLossy, ActThrottle, ActFlap, ActHoard, ActSwap:
 		return true
 	default:
 		return false
@@ -122,11 +122,10 @@ func (a Act) everybody() bool {
 
 // Acts returns every act.
 func Acts() []Act {
-	return []Act{
+	return append([]Act{
 		ActWrite, ActDelete, ActBurst, ActRead, ActRevise, ActImport, ActLarge, ActPrivate, ActForeign, ActSettle, ActTwin,
 		ActPartition, ActAsymmetric, ActCutLine, ActDisconnect, ActCrash, ActCrashWrite, ActAbsence, ActReturn, ActJump, ActJoin,
 		ActBackup, ActRollback, ActGrant, ActSkew, ActSlow, ActRefuse, ActFlaky, ActDoubt, ActAudit, ActUnreadable,
-		ActPowerLost, ActPowerTorn, ActPowerWhole, ActLie, ActFull,
 		ActCorrupt, ActLossy, ActThrottle, ActClog, ActFlap, ActHoard,
-	}
+	}, machineActs()...)
 }

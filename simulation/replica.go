@@ -25,6 +25,9 @@ type Replica struct {
 	skew      time.Duration
 	process   *process               // nil: not running
 	started   uint64                 // processes so far
+	gone      bool                   // its machine is lost, disk and all
+	away      *disk                  // its own disk, while another is in its place
+	foreign   Fault                  // why that is so
 	muteUntil time.Time              // after a rollback: what it had issued before lies until then
 	newest    map[merge.Key]*written // of each key what its disk has taken in
 	saying    string                 // the text of the write in hand
@@ -101,15 +104,9 @@ func (r *Replica) start() error {
 	if err != nil {
 		return fmt.Errorf("replica %d: open: %w", r.number, err)
 	}
-	if err := fleetsync.LearnHeld(p.store, p.authority); err != nil {
-		return fmt.Errorf("replica %d: learn: %w", r.number, err)
+	if err := r.ownStore(p.store); err != nil {
+		return fmt.Errorf("replica %d: %w", r.number, err)
 	}
-	p.engine = fleetsync.New(fleetsync.Config{
-		Self: r.ID(), Fleet: c.charter.fleet, Share: r.shares, EventType: state.Indexer{}.EventType,
-		Rand: random, Gossip: c.plan.Gossip, Now: r.Now(),
-		HeartbeatEvery: c.plan.HeartbeatEvery, RequestTimeout: c.plan.RequestTimeout,
-		PageBytes: c.plan.PageBytes, AnswerRate: 128 * c.plan.PageBytes,
-	}, p.store, p.authority)
 	clk := replicaClock{r}
 	p.state, err = state.Open(p.store, state.Config{
 		Name: r.name, Signer: signer{r.identity, c.charter.fleet}, Clock: clk,
@@ -119,6 +116,15 @@ func (r *Replica) start() error {
 	if err != nil {
 		return fmt.Errorf("replica %d: state: %w", r.number, err)
 	}
+	if err := fleetsync.LearnHeld(p.store, p.authority); err != nil {
+		return fmt.Errorf("replica %d: learn: %w", r.number, err)
+	}
+	p.engine = fleetsync.New(fleetsync.Config{
+		Self: r.ID(), Fleet: c.charter.fleet, Share: r.shares, EventType: state.Indexer{}.EventType,
+		Rand: random, Gossip: c.plan.Gossip, Now: r.Now(),
+		HeartbeatEvery: c.plan.HeartbeatEvery, RequestTimeout: c.plan.RequestTimeout,
+		PageBytes: c.plan.PageBytes, AnswerRate: 128 * c.plan.PageBytes,
+	}, p.store, p.authority)
 	r.process = p
 	r.note("start, process %d", p.number)
 	c.watch.of(EventStart, r.number, Nobody)

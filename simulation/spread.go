@@ -135,6 +135,21 @@ func (s *spread) catchUp() {
 	}
 }
 
+// gone forgets a replica whose machine is lost.
+func (s *spread) gone(r *Replica) {
+	if s == nil || !s.begun.has(r.number) {
+		return
+	}
+	s.begun.remove(r.number)
+	s.present.remove(r.number)
+	for _, k := range s.order {
+		for _, v := range k.versions {
+			v.holders.remove(r.number)
+		}
+	}
+	s.weighAll()
+}
+
 func (s *spread) reread(r *Replica) {
 	for _, k := range s.order {
 		for _, v := range k.versions {

@@ -12,6 +12,9 @@ func (c *Cluster) Do(s Step) {
 	c.trace.note("plan", "%s", s)
 	c.watch.step(s)
 	r := c.replicas[s.Replica]
+	if r.amiss() && s.Act.needsMachine() {
+		return
+	}
 	switch s.Act {
 	case ActJump:
 		c.clock.Jump(s.For)

@@ -28,6 +28,7 @@ const (
 	InvariantPrivacy      Invariant = "privacy"          // what is not shared is nowhere else
 	InvariantBlame        Invariant = "blame"            // no honest peer is blamed
 	InvariantWire         Invariant = "wire"             // what an honest peer sends is understood
+	InvariantOwnStore     Invariant = "own store"        // an instance writes into its own store alone
 	InvariantSoundDisk    Invariant = "sound disk"       // a disk without a fault is read
 	InvariantProgress     Invariant = "progress"         // what must work on a sound machine works
 	InvariantDeterminism  Invariant = "determinism"      // a plan gives the same run each time

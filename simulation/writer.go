@@ -15,6 +15,7 @@ type draft struct {
 	body    []byte
 	deleted bool
 	settles bool // covers every held version, not only the head
+	hidden  bool // see written
 }
 
 // write makes a version by the rules that package state follows, of kinds that
@@ -39,6 +40,7 @@ func (r *Replica) write(d draft) error {
 			return nil, err
 		}
 		r.cluster.model.attempted(r, &rec, d.settles)
+		r.cluster.model.add(&rec).hidden = d.hidden
 		return []merge.Record{rec}, nil
 	})
 }
@@ -80,6 +82,9 @@ func (r *Replica) settle() error {
 	err = r.Store().View(func(rd *store.Reader) error {
 		head, err := rd.Head(d.key)
 		d.body, d.deleted, d.settles = head.Body, head.Envelope.Deleted, true
+		if w := r.cluster.model.versions[head.Hash()]; w != nil {
+			d.hidden = w.hidden
+		}
 		return err
 	})
 	if err != nil {

@@ -62,8 +62,9 @@ type replica struct {
 }
 
 // Open returns the provider of a store that was opened with Indexer{}. The
-// provider owns the store: Close closes it. Errors: ErrInvalid for a Config
-// that cannot be.
+// provider owns the store: Close closes it. A store that belongs to nobody is
+// the signer's from then on (see Own). Errors: ErrInvalid for a Config that
+// cannot be, ErrForeignStore, those of the store.
 func Open(st *store.Store, cfg Config) (Replica, error) {
 	scope, err := scopeText(cfg.Scope)
 	if err != nil {
@@ -87,6 +88,9 @@ func Open(st *store.Store, cfg Config) (Replica, error) {
 		p.writer = cfg.Signer.InstanceID()
 		if _, ok := p.writer.PublicKey(); !ok || cfg.Signer.Fleet() == (merge.FleetID{}) {
 			return nil, fmt.Errorf("%w: a signer without a key or a fleet", ErrInvalid)
+		}
+		if err := Own(context.Background(), st, Owner{Instance: p.writer, Fleet: cfg.Signer.Fleet()}); err != nil {
+			return nil, err
 		}
 	}
 	if cfg.Clock == nil {
