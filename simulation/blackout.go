@@ -57,5 +57,9 @@ func (c *Cluster) fill(r *Replica, s Step) {
 			c.fail(InvariantProgress, "replica %d cannot be read while its disk is full: %v", r.number, err)
 		}
 	})
-	c.clock.After(s.For, func() { r.disk.flaws.full = false })
+	ended := c.watch.begin(Event{Fault: FaultDiskFull, Replica: r.number, Peer: Nobody})
+	c.clock.After(s.For, func() {
+		r.disk.flaws.full = false
+		ended()
+	})
 }

@@ -25,6 +25,26 @@
 // and edited. [Shrink] makes one that fails as short as it can; those that found
 // a fault are kept in testdata/regressions. Package campaign runs many.
 //
+// # Use it in your own tests
+//
+// A test of another module can simulate its own fleet with exported names alone:
+//
+//   - the fleet is a [Plan]: how many replicas at which [Plan.Sites], with which
+//     [Path] between them, and what goes wrong when, as [Step] values or as text
+//     ([ParsePlan]). [Calm] is where to begin; [NewPlan] draws everything;
+//   - what its agents do is [Options.Workload]: [Cluster.Agent] lets one work at
+//     a virtual time through package state, as a program beside a real node would,
+//     and [Cluster.Every] repeats it. What it draws it must draw from the seed;
+//   - what must hold is a check: of the fleet that has become one, as the last
+//     argument of [Run], or on the way, by the error of an agent or [Cluster.Fail];
+//   - many seeds run with package campaign, on all processors; a failure is made
+//     short by [Shrink], and its plan, as text, is a regression test;
+//   - [Options.Observe] is told of everything that happens, [Options.Sample]
+//     measures how far members are behind, and package report draws both.
+//
+// Every write of a workload is held to the invariants below, without more. The
+// examples are complete; docs/simulation.md goes through them step by step.
+//
 // # What is real
 //
 // Every message passes the wire codec, every gossip message its decoder, every

@@ -25,7 +25,7 @@ const (
 	EventEverywhere EventKind = "everywhere"  // every present member holds a version: Replica (its writer), Key, Version, Since
 	EventStep       EventKind = "step"        // a step of the plan: Step
 	EventFault      EventKind = "fault"       // a fault happened, as Coverage counts them: Fault; of messages also Replica (the sender), Peer, Route, Message, Bytes
-	EventFaultBegin EventKind = "fault begin" // a fault that lasts: Fault, and whom it concerns by Replica, Peer or Group
+	EventFaultBegin EventKind = "fault begin" // a fault that lasts: Fault, and whom it concerns by Replica, Peer, Group or the first Count
 	EventFaultEnd   EventKind = "fault end"   // its end: the same, Since
 	EventLeave      EventKind = "leave"       // Replica is off the network
 	EventReturn     EventKind = "return"      // Replica is back

@@ -152,7 +152,11 @@ func (c *Cluster) spoil(r *Replica, s Step) {
 		r.disk.flaws.doubt += s.Count
 	case ActFlaky:
 		r.disk.flaws.flaky = float64(s.Count) / 100
-		c.clock.After(s.For, func() { r.disk.flaws.flaky = 0 })
+		ended := c.watch.begin(Event{Fault: FaultDiskRefused, Replica: r.number, Peer: Nobody})
+		c.clock.After(s.For, func() {
+			r.disk.flaws.flaky = 0
+			ended()
+		})
 	default:
 		r.disk.flaws.unreadable += s.Count
 	}

@@ -50,7 +50,7 @@ func (c *Cluster) partition(s Step) {
 		}
 	}
 	c.cover.fault(FaultPartition)
-	ended := c.watch.begin(Event{Fault: FaultPartition, Replica: Nobody, Peer: Nobody, Group: s.Group})
+	ended := c.watch.begin(Event{Fault: FaultPartition, Replica: Nobody, Peer: Nobody, Group: s.Group, Count: s.Count})
 	apart(true)
 	c.clock.After(c.dice.duration(0, 30*time.Second), func() { c.network.notice() })
 	c.clock.After(s.For, func() {

@@ -13,11 +13,7 @@ import (
 func Observe(plan simulation.Plan, options simulation.Options) (*Run, error) {
 	return Record(plan.String(), func(o simulation.Options) (*simulation.Cluster, error) {
 		options.Observe, options.Sample = o.Observe, o.Sample
-		c, err := simulation.New(plan, options)
-		if err != nil {
-			return nil, err
-		}
-		return c, c.Run()
+		return simulation.Run(plan, options, nil)
 	})
 }
 

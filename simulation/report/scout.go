@@ -84,5 +84,10 @@ func isMessage(e simulation.Event) bool {
 
 // takes reports whether a fault takes the message that is being sent.
 func takes(f simulation.Fault) bool {
-	return f == simulation.FaultLoss || f == simulation.FaultCut || f == simulation.FaultUnsent
+	switch f {
+	case simulation.FaultLoss, simulation.FaultLossy, simulation.FaultCut, simulation.FaultUnsent, simulation.FaultOverflow:
+		return true
+	default:
+		return false
+	}
 }

@@ -25,6 +25,8 @@ func concerned(e simulation.Event) string {
 			}
 		}
 		return "replicas " + strings.Join(members, ", ") + " and the others"
+	case e.Replica == simulation.Nobody && e.Count > 0:
+		return fmt.Sprintf("the first %s and the others", plural(e.Count, "replica"))
 	case e.Replica == simulation.Nobody:
 		return "all"
 	case e.Peer == simulation.Nobody:
