@@ -148,11 +148,150 @@ func list(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-func TestInitTakesAnEmptyDirectory(t *testing.T) {
-	dir := t.TempDir()
+// A directory that is there is filled, not replaced: it may be a mount point,
+// or stand where nothing else can be made.
+func TestInitFillsAnEmptyDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "fleet")
+	mkdir(t, filepath.Join(dir, "lost+found"))
+	chmod(t, dir, 0o755)
+	before, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := initError(t, dir, "nowhere:1"); !errors.Is(err, node.ErrConfig) {
+		t.Errorf("an address that is none: %v", err)
+	}
+	if got := list(t, dir); len(got) != 2 {
+		t.Errorf("a failed init leaves %v", got)
+	}
+	if after, err := os.Stat(dir); err != nil || after.Mode() != before.Mode() {
+		t.Errorf("a failed init leaves the mode %v, %v", after.Mode(), err)
+	}
 	initAt(t, dir)
 	if err := open(t, dir, nil); err != nil {
 		t.Error(err)
+	}
+	if after, err := os.Stat(dir); err != nil || !os.SameFile(before, after) {
+		t.Errorf("the directory was replaced: %v", err)
+	}
+	if beside := list(t, filepath.Dir(dir)); slices.ContainsFunc(beside, func(path string) bool { return strings.HasSuffix(path, ".new") }) {
+		t.Errorf("there is something left: %v", beside)
+	}
+}
+
+func mkdir(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestInitFollowsALink(t *testing.T) {
+	base := t.TempDir()
+	place, link := filepath.Join(base, "big disk"), filepath.Join(base, "fleet")
+	if err := os.Symlink(place, link); err != nil {
+		t.Skip(err)
+	}
+	if err := initError(t, link); err == nil || !strings.Contains(err.Error(), "link to nothing") {
+		t.Errorf("a link to nothing: %v", err)
+	}
+	if got := list(t, base); len(got) != 2 {
+		t.Errorf("a failed init leaves %v", got)
+	}
+	mkdir(t, place)
+	initAt(t, link)
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link was replaced by %v, %v", info.Mode(), err)
+	}
+	for _, dir := range []string{link, place} {
+		if err := open(t, dir, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestInitNeedsNothingOfTheParent(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "parent", "fleet")
+	mkdir(t, dir)
+	chmod(t, filepath.Dir(dir), 0o500)
+	t.Cleanup(func() { chmod(t, filepath.Dir(dir), 0o700) })
+	initAt(t, dir)
+	if err := open(t, dir, nil); err != nil {
+		t.Error(err)
+	}
+	if os.Getuid() == 0 {
+		return // modes do not stop root
+	}
+	other := filepath.Join(filepath.Dir(dir), "other")
+	if err := initError(t, other); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), other) {
+		t.Errorf("where nothing can be made: %v", err)
+	}
+}
+
+func TestAFailedInitMakesNoParents(t *testing.T) {
+	base := t.TempDir()
+	if err := initError(t, filepath.Join(base, "deep", "down", "fleet"), "nowhere:1"); !errors.Is(err, node.ErrConfig) {
+		t.Errorf("got %v", err)
+	}
+	if got := list(t, base); len(got) != 1 {
+		t.Errorf("it leaves %v", got)
+	}
+}
+
+// A process that died while it filled a directory has left no instance, and the
+// next goes on with its key.
+func TestInitAfterOneThatDied(t *testing.T) {
+	dir := t.TempDir()
+	initAt(t, dir)
+	key, err := os.ReadFile(filepath.Join(dir, "identity.key"))
+	if err == nil {
+		err = os.Rename(filepath.Join(dir, "identity.key"), filepath.Join(dir, "identity.key.new"))
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, ".config.yaml-123"), nil, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, dir, nil); !errors.Is(err, node.ErrNotInitialised) || errors.Is(err, node.ErrKeyFile) {
+		t.Errorf("half an instance: %v", err)
+	}
+	initAt(t, dir)
+	if again, err := os.ReadFile(filepath.Join(dir, "identity.key")); err != nil || string(again) != string(key) {
+		t.Errorf("the key is another one: %v", err)
+	}
+	if err := open(t, dir, nil); err != nil {
+		t.Error(err)
+	}
+	for _, path := range list(t, dir) {
+		if strings.Contains(path, ".new") || strings.Contains(path, "-123") {
+			t.Errorf("%s is left", path)
+		}
+	}
+}
+
+// Of several that fill one directory at once, one does.
+func TestInitRaced(t *testing.T) {
+	dir := t.TempDir()
+	results := make(chan error)
+	for range 8 {
+		go func() {
+			_, err := node.Init(t.Context(), node.InitConfig{Dir: dir, Name: "a", Listen: loopback()})
+			results <- err
+		}()
+	}
+	made := 0
+	for range 8 {
+		err := <-results
+		switch {
+		case err == nil:
+			made++
+		case !errors.Is(err, node.ErrInUse) && !errors.Is(err, node.ErrAlreadyInitialised):
+			t.Error(err)
+		}
+	}
+	if err := open(t, dir, nil); err != nil || made != 1 {
+		t.Errorf("%d were made; the last opens with %v", made, err)
 	}
 }
 
@@ -178,9 +317,12 @@ func TestOneProcessADirectory(t *testing.T) {
 	}
 }
 
-func initError(t *testing.T, dir string) error {
+func initError(t *testing.T, dir string, listen ...string) error {
 	t.Helper()
-	_, err := node.Init(t.Context(), node.InitConfig{Dir: dir, Name: "a", Listen: loopback()})
+	if listen == nil {
+		listen = loopback()
+	}
+	_, err := node.Init(t.Context(), node.InitConfig{Dir: dir, Name: "a", Listen: listen})
 	return err
 }
 

@@ -90,7 +90,13 @@ func (e lostKeyError) Is(target error) bool {
 func (l layout) lostKey() bool {
 	_, noConfig := os.Stat(l.configFile())
 	_, noStore := os.Stat(l.storeDir())
-	return !IsInitialised(string(l)) && noConfig == nil && noStore == nil
+	return !IsInitialised(string(l)) && noConfig == nil && noStore == nil && !l.isStaged()
+}
+
+// isStaged reports whether an instance was being made in a directory.
+func (l layout) isStaged() bool {
+	_, err := os.Lstat(filepath.Join(string(l), stagedKey))
+	return err == nil
 }
 
 // readKey reads a private key. A file that others can read is refused: the key

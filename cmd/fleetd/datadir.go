@@ -68,7 +68,7 @@ func (a *app) explainDir(err error) *failure {
 	switch {
 	case node.IsInitialised(dir):
 		f.next = "fleetd run starts what is there; another --dir holds another instance"
-	case has("config.yaml") || has("store"):
+	case (has("config.yaml") || has("store")) && !has("identity.key.new"):
 		f.kind = kindKeyGone
 		f.text = "the key of the instance is gone: there is no identity.key in " + dir
 		f.next = "put identity.key back from a copy, or begin or join again with another --dir"
