@@ -3,7 +3,7 @@
 GO        ?= go
 FUZZTIME  ?= 10s
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-# Further flags for `make sim` and `make microbench`, for example SIMFLAGS='-run TestEngine -v'.
+# Further flags for `make sim` and `make sim-long`, for example SIMFLAGS='-base 41 -seeds 1', and for `make microbench`.
 SIMFLAGS   ?=
 MUTANTS    ?=
 BENCHFLAGS ?= -benchmem
@@ -15,10 +15,10 @@ LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race fuzz sim mutants bench microbench lint fmt vet cross check
+.PHONY: help build test race fuzz sim sim-long mutants bench microbench lint fmt vet cross check
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build every package, and the program into bin/
 	$(GO) build ./...
@@ -33,8 +33,13 @@ race: ## run the tests under the race detector
 fuzz: ## fuzz every target for FUZZTIME (10s)
 	GO='$(GO)' tools/fuzz $(FUZZTIME)
 
-sim: ## run the simulation over its seeds (SIMFLAGS)
-	$(GO) test -count=1 -timeout 60m $(SIMFLAGS) ./simulation/...
+SIM = $(GO) test -count=1 -v ./simulation -timeout
+
+sim: ## run 1,000 fresh seeds of the simulation and every regression (SIMFLAGS)
+	$(SIM) 60m -run '^Test(Seeds|SeedsWithoutGossip|Regressions|SameSeedSameTrace)$$' -seeds 1000 $(SIMFLAGS)
+
+sim-long: ## run 100,000 fresh seeds, with figures after every 2,000 (SIMFLAGS)
+	$(SIM) 0 -run '^TestSeeds$$' -seeds 100000 -block 2000 $(SIMFLAGS)
 
 mutants: ## plant every fault, and write which seed notices it (MUTANTS names some)
 	$(GO) run ./simulation/mutants $(MUTANTS)
@@ -63,4 +68,4 @@ cross: ## build and vet for every system and processor
 		$(GO) vet ./...; \
 	done
 
-check: build cross lint vet race fuzz ## everything a change must pass
+check: build cross lint vet race sim fuzz ## everything a change must pass

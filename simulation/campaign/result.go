@@ -18,8 +18,11 @@ type Result struct {
 	// NodeHours of virtual time were lived, and Asleep passed in jumps, during
 	// which no replica does anything: summed over the replicas of each run.
 	NodeHours, Asleep float64
-	// Coverage counts the faults and markers.
-	Coverage *simulation.Coverage
+	// Coverage counts the faults and markers, FaultHits and MarkerHits say how they
+	// spread over the seeds.
+	Coverage   *simulation.Coverage
+	FaultHits  map[simulation.Fault]Hits
+	MarkerHits map[simulation.Marker]Hits
 	// Failures are what went wrong, in the order of the seeds.
 	Failures []Failure
 	// Convergence is the virtual time from the last fault to one fleet, of the

@@ -30,10 +30,10 @@ func small(seed uint64) simulation.Plan {
 
 func TestTheSumDoesNotDependOnTheOrderOfFinishing(t *testing.T) {
 	var results []*campaign.Result
-	for _, workers := range []int{1, 2, 5} {
+	for _, workers := range []int{1, 5} {
 		var done []int
 		cfg := campaign.Config{
-			Seeds: campaign.Fresh(100, 12), Workers: workers, RepeatEvery: 4,
+			Seeds: campaign.Fresh(100, 6), Workers: workers, RepeatEvery: 4,
 			Progress: func(p campaign.Progress) { done = append(done, p.Done) },
 		}
 		result, err := campaign.Run(t.Context(), cfg)
@@ -45,7 +45,7 @@ func TestTheSumDoesNotDependOnTheOrderOfFinishing(t *testing.T) {
 				t.Errorf("progress %d says that %d are done", n+1, d)
 			}
 		}
-		if len(done) != 12 || result.Repeated != 3 || result.TraceHash == "" || result.NodeHours == 0 || result.Faults() == 0 {
+		if len(done) != 6 || result.Repeated != 2 || result.TraceHash == "" || result.NodeHours == 0 || result.Faults() == 0 {
 			t.Errorf("%d calls of Progress, %s", len(done), result)
 		}
 		results = append(results, result)

@@ -32,7 +32,9 @@ type tallied struct {
 
 func newTally(cfg *Config) *tally {
 	return &tally{cfg: cfg, seeds: make([]tallied, len(cfg.Seeds)), sum: Result{
-		Coverage: simulation.NewCoverage(), Traffic: map[fleetsync.MessageType]simulation.Traffic{},
+		Coverage:  simulation.NewCoverage(),
+		FaultHits: map[simulation.Fault]Hits{}, MarkerHits: map[simulation.Marker]Hits{},
+		Traffic: map[fleetsync.MessageType]simulation.Traffic{},
 	}}
 }
 
@@ -48,6 +50,8 @@ func (t *tally) add(place int, o outcome) {
 	t.sum.NodeHours += s.lived // for progress only: result adds up anew
 	if o.cover != nil {
 		t.sum.Coverage.Add(o.cover)
+		addHits(t.sum.FaultHits, o.cover.Faults)
+		addHits(t.sum.MarkerHits, o.cover.Markers)
 	}
 	for m, traffic := range o.traffic {
 		all := t.sum.Traffic[m]

@@ -1,0 +1,4 @@
+package campaign
+
+// LeastSeeds is leastSeeds for tests.
+var LeastSeeds = leastSeeds
