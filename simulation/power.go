@@ -80,6 +80,16 @@ func (d *disk) tear(entry []byte) []byte {
 	return torn
 }
 
+// spoil fills what is torn off an entry, so that what follows it in the log
+// keeps its place.
+func spoil(torn, entry []byte) []byte {
+	log := append([]byte(nil), torn...)
+	for _, b := range entry[len(torn):] {
+		log = append(log, b^0xa5)
+	}
+	return log
+}
+
 // cacheEntriesMax bounds what a disk that lies has in its cache.
 const cacheEntriesMax = 32
 
@@ -124,7 +134,7 @@ func (d *disk) cutPower(count int) (lost int, err error) {
 		case i < kept, i > kept && d.dice.chance(0.3):
 			log = append(log, entry...)
 		case i == kept:
-			log = append(log, d.tear(entry)...)
+			log = append(log, spoil(d.tear(entry), entry)...)
 		}
 	}
 	rows := d.cache.synced
