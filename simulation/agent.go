@@ -54,9 +54,6 @@ func (r *Replica) lookAt(t target) error {
 // said otherwise, may show; one that nobody wrote may not.
 func (m *model) saw(r *Replica, key merge.Key, seen sight) {
 	newest := r.newest[key]
-	if newest != nil && newest.hidden {
-		return
-	}
 	shown := m.shown(key, newest, seen)
 	switch {
 	case shown != nil && !shown.record.Envelope.Deleted && shown.text != "" && shown.text != seen.text && !m.cloned[key]:

@@ -10,6 +10,7 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/store"
+	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
 // read reads the disk of a replica, running or not, past its faults.
@@ -82,7 +83,8 @@ func (c *Cluster) byStranger(id merge.InstanceID) bool {
 	return n >= 0 && !c.replicas[n].admitted()
 }
 
-// shared reports whether every member shares a section.
+// shared reports whether every member shares a section but while it has
+// switched that off.
 func (c *Cluster) shared(s merge.Section) bool {
 	return c.sharing(c.members())(s)
 }
@@ -93,7 +95,7 @@ func (c *Cluster) sharing(members []*Replica) func(merge.Section) bool {
 	return func(s merge.Section) bool {
 		all, asked := known[s]
 		if !asked {
-			all = !slices.ContainsFunc(members, func(r *Replica) bool { return !r.shares(s) })
+			all = fleetsync.DefaultShare(s) && !slices.ContainsFunc(members, func(r *Replica) bool { return s.Family == c.plan.Withheld[r.number] })
 			known[s] = all
 		}
 		return all

@@ -55,6 +55,8 @@ type Cluster struct {
 	spread   *spread      // nil: nobody measures
 	replicas []*Replica
 	numbers  map[merge.InstanceID]int
+	joinedAt time.Time // when the last replica joined
+	joined   int       // how many joined then
 	failure  error
 	healed   bool          // no fault is left
 	took     time.Duration // from the last fault to convergence
@@ -133,7 +135,8 @@ func (c *Cluster) begin() {
 }
 
 func (c *Cluster) add(number int, keys io.Reader) error {
-	r := &Replica{cluster: c, number: number, name: fmt.Sprintf("r%d", number), skew: c.plan.Skews[number], newest: map[merge.Key]*written{}}
+	r := &Replica{cluster: c, number: number, name: fmt.Sprintf("r%d", number), skew: c.plan.Skews[number]}
+	r.newest, r.dialect, r.withheld = map[merge.Key]*written{}, c.newDialect(number), c.plan.Withheld[number]
 	var err error
 	if r.identity, err = newIdentity(keys); err != nil {
 		return err
@@ -240,14 +243,14 @@ func (c *Cluster) Heal() error {
 		}
 		r.putBack()
 		r.disk.repair()
-		wrong := r.skew != 0
-		r.skew = 0
+		wrong := r.skew != 0 || r.withheld != c.plan.Withheld[r.number]
+		r.skew, r.withheld = 0, c.plan.Withheld[r.number]
 		switch {
 		case r.process == nil:
 			r.launch()
 		case wrong:
 			// Whoever corrects a clock restarts the machine; a process that goes on
-			// would wait until time has caught up.
+			// would wait until time has caught up. What is shared is read at the start.
 			r.kill(0)
 			r.launch()
 		}

@@ -26,8 +26,19 @@ const (
 	FaultUnseenReconnect Fault = "unseen reconnect" // a peer restarted unnoticed
 	FaultCrash           Fault = "crash"            // a process died between two writes
 	FaultCrashWriting    Fault = "crash writing"    // a process died in a write
-	FaultAbsence         Fault = "absence"          // away for days
+	FaultAbsence         Fault = "absence"          // away for hours or more
+	FaultAbsence1        Fault = "absence 1 day"    // away for exactly so long
+	FaultAbsence29       Fault = "absence 29 days"
+	FaultAbsence31       Fault = "absence 31 days"
+	FaultAbsence181      Fault = "absence 181 days"
+	FaultAbsence365      Fault = "absence 365 days"
+	FaultSleep           Fault = "sleep"            // nobody did anything for hours or more
 	FaultJoin            Fault = "join"             // an empty replica joined late
+	FaultMassJoin        Fault = "mass join"        // several did at once
+	FaultSharing         Fault = "sharing switched" // a family was shared no longer, or again
+	FaultNewerRecord     Fault = "newer record"     // one of a later build was taken in
+	FaultNewerField      Fault = "newer field"      // a message of a later build
+	FaultNewerMessage    Fault = "newer message"    // a message of an unknown type
 	FaultRollback        Fault = "rollback"         // a disk came back from a backup
 	FaultLateGrant       Fault = "late grant"       // a writer nobody knows yet
 	FaultStranger        Fault = "stranger"         // a writer who is never a member
@@ -156,7 +167,8 @@ func AllFaults() []Fault {
 	return append(machineFaults(), []Fault{
 		FaultLoss, FaultDuplicate, FaultReorder, FaultStray, FaultStraggler, FaultUnsent, FaultCut,
 		FaultPartition, FaultAsymmetric, FaultDisconnect, FaultUnseenReconnect, FaultCrash, FaultCrashWriting,
-		FaultAbsence, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultSkew, FaultDrift,
+		FaultAbsence, FaultAbsence1, FaultAbsence29, FaultAbsence31, FaultAbsence181, FaultAbsence365, FaultSleep,
+		FaultMassJoin, FaultSharing, FaultNewerRecord, FaultNewerField, FaultNewerMessage, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultSkew, FaultDrift,
 		FaultSlowDisk, FaultDiskRefused, FaultDiskDoubt, FaultDiskRead, FaultTwin,
 		FaultCorrupt, FaultThrottle, FaultOverflow, FaultClog, FaultFlap, FaultLossy, FaultLate,
 	}...)

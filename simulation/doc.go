@@ -9,10 +9,11 @@
 // are slow, are full, lie about what they have written, or come back from a
 // backup, clocks are wrong by seconds or by more than the fleet tolerates,
 // machines are lost, or start without their disk or with another's, members are
-// away for weeks, join late, or write before anybody knows that they may.
-// Replicas may stand at several sites, with lines of their own between them
-// ([Path]). Then all faults end, and the fleet must become one within
-// [Cluster.Bound].
+// away for days or a year, join late and several at once, run a later build,
+// stop sharing a family and begin again, or write before anybody knows that
+// they may. Replicas may stand at several sites, with lines of their own
+// between them ([Path]). Then all faults end, and the fleet must become one
+// within [Cluster.Bound].
 //
 //	c, err := simulation.New(simulation.NewPlan(42), simulation.Options{})
 //	err = c.Run()
@@ -56,6 +57,21 @@
 // whole. A disk that lies returns before, so that power takes what was
 // acknowledged. What package node does is played by replica.go: it carries out
 // what engines ask for, with delays, and nothing of it decides anything.
+//
+// # What comes later
+//
+// Faults and invariants of the reliability model that need code which does not
+// exist yet. Each comes with that code, as its own acts, faults and checks:
+//
+//	what                                      needs                            where it goes
+//	banned while offline, a ban lifted        fleet.ban, retraction            absence.go, authority.go; I4, I7
+//	absences round the floor of a section     fleet.floor                      absence.go has the lengths; I4
+//	a wiped or swapped disk, a rollback that  successor keys, the clone alarm  steps.go: what mute and cloned
+//	  writes at once, a live clone                                             stand for until then; I2, I3
+//	counters equal the increments (I8)        skill.outcome                    agent.go, checker.go
+//	sessions, shared or not                   the session kinds                work.go, sharing.go
+//	blobs                                     blobs on the wire                work.go, hostile members
+//	a damaged answer of range reconciliation  reconciliation                   hostile members
 //
 // # Invariants
 //

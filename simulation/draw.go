@@ -34,13 +34,21 @@ func NewPlan(seed uint64) Plan {
 	p.storms(newDice(seed, streamStorms))
 	p.plan.Rest = p.duration(0, 20*time.Second)
 	p.plan.sites(newDice(seed, streamSites))
-	p.dice = newDice(seed, streamHabits)
-	p.habits()
-	p.dice = newDice(seed, streamMachines)
-	p.machines()
+	p.with(newDice(seed, streamHabits), p.habits)
+	p.with(newDice(seed, streamMachines), p.machines)
 	p.quiet(newDice(seed, streamQuiet))
+	p.with(newDice(seed, streamLeaves), p.leaves) // nothing stretches them afterwards
+	p.with(newDice(seed, streamSharing), p.sharing)
+	p.with(newDice(seed, streamCrowd), p.massJoin)
+	p.with(newDice(seed, streamNewer), p.newer)
 	p.plan.Steps = arrange(p.events)
 	return p.plan
+}
+
+// with lets draw take its decisions from dice of its own.
+func (p *planner) with(d dice, draw func()) {
+	p.dice = d
+	draw()
 }
 
 func (p *planner) add(at time.Duration, s Step) { p.events = append(p.events, timed{at, s}) }

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/fleetsync/fleetd/merge"
@@ -33,9 +34,16 @@ func (r *Replica) disconnected(peer int) {
 
 func (r *Replica) receive(from int, frame []byte) {
 	m, err := r.cluster.codec.DecodeFrame(frame)
-	if err != nil {
+	newer := r.cluster.replicas[from].dialect != nil
+	switch {
+	case errors.Is(err, fleetsync.ErrUnknownMessage) && newer:
+		r.cluster.cover.fault(FaultNewerMessage)
+		return
+	case err != nil:
 		r.cluster.fail(InvariantWire, "replica %d cannot decode a frame of %d: %v", r.number, from, err)
 		return
+	case newer:
+		r.cluster.cover.fault(FaultNewerField)
 	}
 	r.cluster.observer.received(r, from, m, frame)
 	r.cluster.watch.received(r.number, from, m.Type(), len(frame))

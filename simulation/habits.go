@@ -11,7 +11,7 @@ func (p *planner) habits() {
 		share float64
 		draw  func()
 	}{
-		{0.3, p.student}, {0.3, p.duel}, {0.25, p.flicker}, {0.25, p.importer}, {0.6, p.readers}, {0.5, p.revisers},
+		{0.3, p.student}, {0.3, p.duel}, {0.25, p.flicker}, {0.25, p.importer}, {0.6, p.readers}, {0.5, p.revisers}, {0.25, p.clone},
 	} {
 		if p.chance(habit.share) {
 			habit.draw()
@@ -73,5 +73,13 @@ func (p *planner) readers() {
 func (p *planner) revisers() {
 	for range p.between(2, 12) {
 		p.add(p.at(), Step{Act: ActRevise, Replica: p.replica(), Count: p.IntN(p.keys), For: p.duration(0, 4*time.Second)})
+	}
+}
+
+// clone lets two machines write under one identity and stamp.
+func (p *planner) clone() {
+	for range p.between(1, 2) {
+		a, b := p.two()
+		p.add(p.at(), Step{Act: ActTwin, Replica: a, Peer: b, Count: p.IntN(p.keys)})
 	}
 }

@@ -40,9 +40,8 @@ type written struct {
 	// not, but only as it is.
 	acknowledged bool
 	parents      []merge.Hash // see Replica.seen
-	// hidden says that it breaks the rules of its kind: readers do not see it.
-	hidden bool
-	text   string // what its agent said; empty when unknown
+	text         string       // what its agent said; empty when unknown
+	newer        bool         // of a later build
 }
 
 func newModel(c *Cluster) *model {
@@ -94,6 +93,7 @@ func (m *model) committed(r *Replica, c *store.Commit) {
 		w := m.versions[rec.Hash()]
 		if w != nil {
 			r.taken(w)
+			m.carried(r, w)
 		}
 		switch {
 		case w == nil:
@@ -108,6 +108,13 @@ func (m *model) committed(r *Replica, c *store.Commit) {
 		case stamp.Wall > r.Now().Add(hlc.DriftMax).UnixMilli():
 			m.cluster.fail(InvariantClockDefence, "replica %d merged %s stamped %s, far ahead of its time", r.number, rec.Key, stamp)
 		}
+	}
+}
+
+// carried counts what a later build has written and another one has taken in.
+func (m *model) carried(r *Replica, w *written) {
+	if w.newer && r.dialect == nil {
+		m.cluster.cover.fault(FaultNewerRecord)
 	}
 }
 

@@ -20,6 +20,7 @@ type Network struct {
 	ends   []endpoint
 	pairs  []*pair   // all that can connect, in the order in which they were wired
 	of     [][]*pair // by replica its own, by the number of the other
+	away   []bool    // by replica: off the network
 	late   []late    // what arrives weeks later
 	era    int       // counts the healings
 	// degree is that of the gossip mesh, 0 for none.
@@ -82,6 +83,7 @@ func newNetwork(clock *Clock, seed uint64, trace *Trace, cover *counter) *Networ
 func (n *Network) attach(e endpoint) {
 	n.ends = append(n.ends, e)
 	n.of = append(n.of, nil)
+	n.away = append(n.away, false)
 }
 
 // wire lets two replicas connect, a being less than b. there and back are the
@@ -127,7 +129,7 @@ func (p *pair) whole() bool {
 // then; each pair tries with the probability eager.
 func (n *Network) dial(eager float64) {
 	for _, p := range n.pairs {
-		if p.up || p.barred || !p.open() || n.ends[p.a].running() == 0 || n.ends[p.b].running() == 0 {
+		if p.up || p.barred || n.away[p.a] || n.away[p.b] || !p.open() || n.ends[p.a].running() == 0 || n.ends[p.b].running() == 0 {
 			continue
 		}
 		if n.dice.chance(eager) {
@@ -365,6 +367,7 @@ func (n *Network) heal(after func(from, to int) Weather) {
 		n.changed(&p.links[1])
 	}
 	n.late = nil
+	clear(n.away)
 }
 
 // notice ends the connections that cannot carry messages both ways any more,
@@ -379,10 +382,11 @@ func (n *Network) notice() {
 
 // allow takes a replica off the network, or lets it back.
 func (n *Network) allow(number int, allowed bool) {
+	n.away[number] = !allowed
+	if allowed {
+		return
+	}
 	for _, p := range n.of[number] {
-		p.barred = !allowed
-		if !allowed {
-			n.disconnect(p, 20*time.Second)
-		}
+		n.disconnect(p, 20*time.Second)
 	}
 }

@@ -68,6 +68,13 @@ func (o *observer) applied(r *Replica, b *fleetsync.ApplyBatch, res store.Result
 	r.note("apply %d by %s: %d records, %d to park; applied %d, covered %d, known %d, parked %d, refused %d%s",
 		b.ID, b.Batch.Path, len(b.Batch.Records), len(b.Batch.Park),
 		res.Applied, res.Covered, res.Known, res.Parked, res.Refused, moves(&b.Batch))
+	for i := range min(res.Parked, len(b.Batch.Park)) {
+		if r.cluster.byStranger(b.Batch.Park[i].Record.Envelope.LastWriterID) {
+			o.cover.fault(FaultStranger)
+		} else {
+			o.cover.fault(FaultLateGrant)
+		}
+	}
 	o.cover.Markers[SometimesRefused] += res.Refused
 	o.cover.Markers[SometimesParked] += res.Parked
 	o.cover.Markers[SometimesParkedFuture] += max(res.Parked-len(b.Batch.Park), 0)

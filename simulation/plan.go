@@ -47,6 +47,8 @@ type Plan struct {
 	Grants []GrantMode
 	// Withheld is by replica a family that it does not share; empty for none.
 	Withheld []string
+	// Newer are the replicas that run a later build.
+	Newer []int
 	// PageBytes bounds what one answer carries; 0 leaves the default.
 	PageBytes int
 	// ParkedMax bounds what each store keeps parked; 0 leaves the default.
@@ -175,6 +177,8 @@ const (
 	ActFlaky      Act = "flaky disk" // each update of Replica fails with Count percent, For
 	ActDoubt      Act = "doubt"      // the next Count updates of Replica happen and fail
 	ActAudit      Act = "audit"      // everybody's cursors are checked
+	ActNewer      Act = "newer"      // Replica, of a later build, writes what this one does not know; Count says what
+	ActShare      Act = "share"      // Replica shares all but a family from now on; Count says which, 0 for none
 	ActUnreadable Act = "unreadable" // the next Count snapshots of Replica fail
 	ActCorrupt    Act = "corrupt"    // Count percent of what Replica sends to Peer is damaged, For
 	ActLossy      Act = "lossy"      // Count percent of what Replica sends to Peer vanishes, For

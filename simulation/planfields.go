@@ -40,6 +40,7 @@ func (p *Plan) settings() []setting {
 		setting{name: "page-bytes", value: &p.PageBytes}.within(0, 1<<30),
 		setting{name: "parked-max", value: &p.ParkedMax}.within(0, 1<<30),
 		setting{name: "absent", value: &p.Absent}.within(0, float64(p.Replicas-1)),
+		setting{name: "newer", value: &p.Newer}.within(0, float64(p.Replicas-1)),
 		setting{name: "rest", value: &p.Rest}.lasting(0, century),
 	}
 }
@@ -126,6 +127,6 @@ func Acts() []Act {
 		ActWrite, ActDelete, ActBurst, ActRead, ActRevise, ActImport, ActLarge, ActPrivate, ActForeign, ActSettle, ActTwin,
 		ActPartition, ActAsymmetric, ActCutLine, ActDisconnect, ActCrash, ActCrashWrite, ActAbsence, ActReturn, ActJump, ActJoin,
 		ActBackup, ActRollback, ActGrant, ActSkew, ActSlow, ActRefuse, ActFlaky, ActDoubt, ActAudit, ActUnreadable,
-		ActCorrupt, ActLossy, ActThrottle, ActClog, ActFlap, ActHoard,
+		ActCorrupt, ActLossy, ActThrottle, ActClog, ActFlap, ActHoard, ActNewer, ActShare,
 	}, machineActs()...)
 }

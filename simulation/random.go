@@ -25,6 +25,11 @@ const (
 	streamStorms          // what a plan has of it
 	streamHabits          // what agents do besides
 	streamMachines        // what happens to machines
+	streamLeaves
+	streamSharing
+	streamCrowd
+	streamNewer
+	streamDialect // and above: one for each replica
 )
 
 // dice draws decisions from a seed.

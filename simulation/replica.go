@@ -31,6 +31,9 @@ type Replica struct {
 	muteUntil time.Time              // after a rollback: what it had issued before lies until then
 	newest    map[merge.Key]*written // of each key what its disk has taken in
 	saying    string                 // the text of the write in hand
+	dialect   *dialect               // nil: it runs this build
+	withheld  string                 // the family that it does not share
+	leftAt    time.Time              // when it went off the network
 }
 
 // process is what a restart loses.
@@ -73,7 +76,7 @@ func (r *Replica) Now() time.Time { return r.cluster.clock.Now().Add(r.skew) }
 
 // shares reports whether the replica shares a section.
 func (r *Replica) shares(s merge.Section) bool {
-	return fleetsync.DefaultShare(s) && s.Family != r.cluster.plan.Withheld[r.number]
+	return fleetsync.DefaultShare(s) && s.Family != r.withheld
 }
 
 // replicaClock is the replica's clock as package state takes it.
@@ -214,7 +217,11 @@ func (r *Replica) drain() {
 	}
 	for _, pub := range out.Publish {
 		r.note("gossip %d bytes", len(pub.Data))
-		r.cluster.network.publish(r.number, pub.Data)
+		data := pub.Data
+		if r.dialect != nil {
+			data = r.dialect.gossip(data)
+		}
+		r.cluster.network.publish(r.number, data)
 	}
 	for _, b := range out.Verify {
 		verdicts := r.cluster.notary.verify(b.Records)
@@ -239,6 +246,14 @@ func (r *Replica) send(s fleetsync.Send) {
 	}
 	c.observer.sent(r, to, s.Message, frame)
 	c.watch.sent(r.number, to, s.Message.Type(), len(frame))
+	if r.dialect != nil {
+		if newer := r.dialect.frame(s.Message); newer != nil {
+			frame = newer
+		}
+		if r.dialect.dice.chance(0.1) {
+			c.network.send(r.number, to, r.dialect.stranger())
+		}
+	}
 	c.network.send(r.number, to, frame)
 }
 

@@ -19,7 +19,7 @@ func (c *Cluster) Do(s Step) {
 	case ActJump:
 		c.clock.Jump(s.For)
 		c.watch.emit(Event{Kind: EventJump, Replica: Nobody, Peer: Nobody, Since: c.clock.Elapsed() - s.For})
-		c.cover.fault(FaultAbsence)
+		c.cover.fault(FaultSleep)
 		c.network.ripen()
 	case ActAudit:
 		c.checkCursors()
@@ -55,30 +55,12 @@ func (c *Cluster) doToProcess(r *Replica, s Step) (done bool) {
 		c.rollback(r, s.For)
 	case ActSkew:
 		c.shift(r, s.For)
+	case ActShare:
+		c.switchSharing(r, unshared[s.Count%len(unshared)])
 	default:
 		return false
 	}
 	return true
-}
-
-func (c *Cluster) join(r *Replica) {
-	if r.started == 0 {
-		c.cover.fault(FaultJoin)
-		r.launch()
-	}
-}
-
-// leave takes a replica off the network until it comes back.
-func (c *Cluster) leave(r *Replica) {
-	c.network.allow(r.number, false)
-	c.watch.of(EventLeave, r.number, Nobody)
-	c.spread.away(r, true)
-}
-
-func (c *Cluster) comeBack(r *Replica) {
-	c.network.allow(r.number, true)
-	c.watch.of(EventReturn, r.number, Nobody)
-	c.spread.away(r, false)
 }
 
 func (c *Cluster) crash(r *Replica, down time.Duration) {

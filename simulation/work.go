@@ -86,6 +86,8 @@ func (c *Cluster) act(r *Replica, s Step) error {
 		return r.private()
 	case ActForeign:
 		return r.write(draft{key: merge.Key{Kind: "note.todo", ID: "list"}, body: []byte{0xa0}, deleted: c.dice.chance(0.2)})
+	case ActNewer:
+		return r.writeNewer(s.Count)
 	case ActSettle:
 		return r.settle()
 	case ActTwin:

@@ -14,8 +14,9 @@ type draft struct {
 	key     merge.Key
 	body    []byte
 	deleted bool
-	settles bool // covers every held version, not only the head
-	hidden  bool // see written
+	settles bool   // covers every held version, not only the head
+	newer   bool   // has header fields of a later build
+	text    string // see written
 }
 
 // write makes a version by the rules that package state follows, of kinds that
@@ -40,7 +41,8 @@ func (r *Replica) write(d draft) error {
 			return nil, err
 		}
 		r.cluster.model.attempted(r, &rec, d.settles)
-		r.cluster.model.add(&rec).hidden = d.hidden
+		w := r.cluster.model.add(&rec)
+		w.newer, w.text = d.newer, d.text
 		return []merge.Record{rec}, nil
 	})
 }
@@ -51,12 +53,16 @@ func (r *Replica) seal(d draft, held []merge.Version, own *merge.Version, stamp 
 		supersede = merge.SupersedeAll
 	}
 	basis, version := supersede(held, own, r.ID(), stamp)
-	return merge.Seal(merge.Record{
+	rec, err := merge.Seal(merge.Record{
 		Fleet: r.cluster.charter.fleet, Key: d.key, Basis: basis, Body: d.body,
 		Envelope: merge.Envelope{
 			SyncVersion: version, OriginInstanceID: r.ID(), UpdatedHLC: stamp, LastWriterID: r.ID(), Deleted: d.deleted,
 		},
 	}, merge.Ed25519, r.identity.Sign)
+	if err != nil || !d.newer {
+		return rec, err
+	}
+	return r.dialect.sealNewer(&rec, r.identity.Sign)
 }
 
 func versionsOf(held []store.Held) []merge.Version {
@@ -83,7 +89,7 @@ func (r *Replica) settle() error {
 		head, err := rd.Head(d.key)
 		d.body, d.deleted, d.settles = head.Body, head.Envelope.Deleted, true
 		if w := r.cluster.model.versions[head.Hash()]; w != nil {
-			d.hidden = w.hidden
+			d.text = w.text
 		}
 		return err
 	})
@@ -114,7 +120,8 @@ func (r *Replica) twin(peer *Replica, key merge.Key) error {
 		if n := len(held); n > 0 && !stamp.After(held[n-1].Stamp) {
 			return nil // the clone would have had to wait
 		}
-		body, err := merge.Marshal(map[int]string{1: fmt.Sprintf("clone %d", i)})
+		text := fmt.Sprintf("clone %d", i)
+		body, err := merge.Marshal(map[int]any{2: 1, 5: text, 6: text}) // a skill, and a memory item
 		if err != nil {
 			return err
 		}
@@ -128,15 +135,13 @@ func (r *Replica) twin(peer *Replica, key merge.Key) error {
 	if err := r.attempt(&twins[0]); err != nil {
 		return err
 	}
-	for i := range twins {
-		r.cluster.model.add(&twins[i]).hidden = true
-	}
 	err = r.Store().Write(context.Background(), key.String(), func(*store.Reader) ([]merge.Record, error) {
 		return twins[:1], nil
 	})
 	if err != nil {
 		return err
 	}
+	r.cluster.model.add(&twins[1])
 	r.cluster.model.cloned[key] = true
 	res, err := peer.Store().Merge(context.Background(), store.Batch{Path: store.PathRestore, Records: twins[1:]})
 	if err == nil && res.Applied == 1 {
