@@ -41,7 +41,9 @@ type Config struct {
 	// AnswerRate bounds what one peer may make this node read and send, in bytes
 	// a second, several seconds of it at once; default 32 MiB.
 	AnswerRate int
-	// Now is the time at which the engine begins; Tick moves it on.
+	// Now is the time at which the engine begins; Tick moves it on. Only
+	// differences count: whoever gives it must not follow a clock that is set.
+	// What time of day it is, the store's clock says.
 	Now time.Time
 }
 

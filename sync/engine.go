@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 )
@@ -19,7 +20,7 @@ type Engine struct {
 	store     *store.Store
 	admission Admission
 
-	now        time.Time
+	now        time.Time // only differences count
 	peers      map[PeerID]*peer
 	budgets    map[PeerID]*budget // also of peers that left not long ago
 	order      []PeerID           // ascending; the order of every walk over peers
@@ -32,12 +33,12 @@ type Engine struct {
 	gossiped       []*merge.Record // verified, on their way to a batch
 	gossipApplying int
 
-	reconsider  bool      // a verdict may have changed since the last reconsidering began
-	judging     bool      // a reconsidering is under way
-	judgeAgain  bool      // the last one failed; the next heartbeat tries again
-	dueAt       time.Time // when a version parked for its stamp can be admitted
-	dueUnknown  bool      // dueAt must be looked for
-	learnt      store.Sum // of the fleet sections when all their statements were known to be learnt
+	reconsider  bool          // a verdict may have changed since the last reconsidering began
+	judging     bool          // a reconsidering is under way
+	judgeAgain  bool          // the last one failed; the next heartbeat tries again
+	due         hlc.Timestamp // the oldest stamp among the versions parked for their time; zero for none
+	dueUnknown  bool          // due must be looked for
+	learnt      store.Sum     // of the fleet sections when all their statements were known to be learnt
 	heartbeatAt time.Time
 	changedAt   time.Time // when something changed here that partners were not told
 	randomAt    time.Time

@@ -2,7 +2,6 @@ package sync
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
@@ -224,8 +223,8 @@ func (e *Engine) count(res store.Result, err error) {
 
 // releaseDue judges parked versions again when the time of one has come.
 func (e *Engine) releaseDue() {
-	if !e.dueAt.IsZero() && !e.now.Before(e.dueAt) {
-		e.dueAt = time.Time{}
+	if !e.due.IsZero() && e.store.Clock().Drift(e.due) <= hlc.DriftMax {
+		e.due = hlc.Timestamp{}
 		e.reconsider, e.dueUnknown = true, true
 	}
 }
@@ -236,7 +235,7 @@ func (e *Engine) findDue() {
 	if !e.dueUnknown {
 		return
 	}
-	e.dueUnknown, e.dueAt = false, time.Time{}
+	e.dueUnknown, e.due = false, hlc.Timestamp{}
 	clock := e.store.Clock()
 	err := e.store.View(func(r *store.Reader) error {
 		return r.Parked(func(p store.Parked) (more bool) {
@@ -246,9 +245,8 @@ func (e *Engine) findDue() {
 				e.reconsider = e.reconsider || e.admission.Judge(&p.Record)
 				return true
 			}
-			due := stamp.Time().Add(-hlc.DriftMax)
-			if e.dueAt.IsZero() || due.Before(e.dueAt) {
-				e.dueAt = due
+			if e.due.IsZero() || e.due.After(stamp) {
+				e.due = stamp
 			}
 			return true
 		})

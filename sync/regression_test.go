@@ -36,15 +36,20 @@ func TestVersionsFromTheFutureThatComeDueOneAfterTheOther(t *testing.T) {
 // newPuller returns an engine that knows of something that b has.
 func newPuller(t *testing.T, disk store.Engine) (*fleetsync.Engine, *store.Store) {
 	t.Helper()
-	now := time.UnixMilli(1_790_000_000_000)
+	return newPullerBy(t, disk, func() time.Time { return time.UnixMilli(1_790_000_000_000) })
+}
+
+// newPullerBy is newPuller on a machine whose clock can be set.
+func newPullerBy(t *testing.T, disk store.Engine, wall func() time.Time) (*fleetsync.Engine, *store.Store) {
+	t.Helper()
 	rng := readFrom{rand.New(rand.NewPCG(1, 2))} //nolint:gosec // a test wants the same salts each time
-	st, err := store.Open(disk, store.Config{Now: func() time.Time { return now }, Rand: rng})
+	st, err := store.Open(disk, store.Config{Now: wall, Rand: rng})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	engine := fleetsync.New(fleetsync.Config{
-		Self: "a", Share: fleetsync.DefaultShare, Rand: rng, Gossip: true, Now: now,
+		Self: "a", Share: fleetsync.DefaultShare, Rand: rng, Gossip: true, Now: wall(),
 		EventType: func(kind string, _ bool) string { return kind },
 	}, st, openly{})
 	engine.Connected("b")
@@ -166,11 +171,13 @@ func TestASectionThatThePeerLost(t *testing.T) {
 // parked although the disk said otherwise was not looked for when its time came.
 func TestAVersionParkedByAMergeThatFailed(t *testing.T) {
 	disk := &brittle{Engine: store.NewMemory()}
-	engine, st := newPuller(t, disk)
 	now := time.UnixMilli(1_790_000_000_000)
+	wall := now
+	engine, st := newPullerBy(t, disk, func() time.Time { return wall })
 	passes := func(from, to time.Duration) (judged bool) {
 		for at := from; at < to; at += time.Second {
-			engine.Tick(now.Add(at))
+			wall = now.Add(at)
+			engine.Tick(wall)
 			for _, b := range engine.Drain().Apply {
 				judged = judged || b.Reconsider
 				engine.Applied(b.ID, store.Result{}, nil)
@@ -199,6 +206,52 @@ func TestAVersionParkedByAMergeThatFailed(t *testing.T) {
 	}
 	if !passes(40*time.Second, 50*time.Second) {
 		t.Error("nothing was judged again when the time of the version had come")
+	}
+}
+
+// TestAClockThatIsSetReleasesWhatWaitsForIt holds that the time of day decides
+// when a stamp has come, whatever the steady clock says by which an engine
+// lives: a machine that started in 1970 takes what waits once its clock is set,
+// and one that is set back takes nothing too early.
+func TestAClockThatIsSetReleasesWhatWaitsForIt(t *testing.T) {
+	now := time.UnixMilli(1_790_000_000_000)
+	wall, steady := time.UnixMilli(0), now
+	engine, st := newPullerBy(t, store.NewMemory(), func() time.Time { return wall })
+	passes := func(d time.Duration) (judged bool) {
+		for end := steady.Add(d); steady.Before(end); {
+			wall, steady = wall.Add(time.Second), steady.Add(time.Second)
+			engine.Tick(steady)
+			for _, b := range engine.Drain().Apply {
+				judged = judged || b.Reconsider
+				engine.Applied(b.ID, store.Result{}, nil)
+			}
+		}
+		return judged
+	}
+	passes(time.Minute)
+	record, err := sealWrite("b", merge.Key{Kind: "memory", ID: "k"}, nil, hlc.Timestamp{Wall: now.UnixMilli()}, "text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine.Gossip("b", fleetsync.GossipBatch{Records: []*merge.Record{&record}})
+	for _, b := range engine.Drain().Apply {
+		res, err := st.Merge(t.Context(), b.Batch)
+		if err != nil || res.Parked != 1 {
+			t.Fatalf("merged with %+v, %v, want it parked", res, err)
+		}
+		engine.Applied(b.ID, res, err)
+	}
+	if passes(time.Hour) {
+		t.Error("a version of today was judged again in 1970")
+	}
+	wall = now
+	if !passes(time.Second) {
+		t.Error("nothing was judged again when the clock was set")
+	}
+	wall = now.Add(-time.Hour)
+	passes(time.Minute)
+	if passes(30 * time.Minute) {
+		t.Error("a version was judged again although the clock was set back")
 	}
 }
 
