@@ -110,7 +110,7 @@ func (r *Replica) revise(t target, think time.Duration) error {
 	}
 	text := r.cluster.text(40)
 	r.cluster.clock.After(think, func() {
-		if r.process == nil || r.mute() || r.cluster.healed {
+		if r.busy() || r.cluster.healed {
 			return
 		}
 		if err := r.compareAndSet(t, seen, text); err != nil {

@@ -243,17 +243,15 @@ func (c *Cluster) Heal() error {
 		}
 		r.putBack()
 		r.disk.repair()
-		wrong := r.skew != 0 || r.withheld != c.plan.Withheld[r.number]
-		r.skew, r.withheld = 0, c.plan.Withheld[r.number]
-		switch {
-		case r.process == nil:
-			r.launch()
-		case wrong:
-			// Whoever corrects a clock restarts the machine; a process that goes on
-			// would wait until time has caught up. What is shared is read at the start.
-			r.kill(0)
-			r.launch()
+		if r.process != nil && r.process.stopped {
+			r.process.wake()
 		}
+		r.mendClock()
+		if r.withheld != c.plan.Withheld[r.number] { // what is shared is read at the start
+			r.withheld = c.plan.Withheld[r.number]
+			r.kill(0)
+		}
+		r.launch()
 		if r.process == nil {
 			c.fail(InvariantSoundDisk, "replica %d does not start on a sound disk", r.number)
 			return c.failure
@@ -262,7 +260,7 @@ func (c *Cluster) Heal() error {
 	}
 	if wait := c.model.horizon().Wall - hlc.DriftMax.Milliseconds() - c.clock.Now().UnixMilli(); wait > 0 {
 		c.trace.note("plan", "until the newest stamp is admissible")
-		c.RunFor(time.Duration(wait)*time.Millisecond + time.Second)
+		c.pass(time.Duration(wait)*time.Millisecond + time.Second)
 	}
 	c.restate()
 	return c.failure
@@ -271,7 +269,8 @@ func (c *Cluster) Heal() error {
 // Bound returns how long the fleet may take to become one after the last
 // fault: what was on its way when the faults ended is given up after the
 // request timeout and a heartbeat, connections begin anew within seconds; then
-// three heartbeats for each hop, and what lines cost that are slow for good.
+// three heartbeats for each hop, and what lines cost that are slow for good and
+// members that may send little at a time.
 func (c *Cluster) Bound() time.Duration {
 	const redial = 5 * time.Second
 	messages := 40 // one after the other, pages and repairs included
@@ -285,7 +284,21 @@ func (c *Cluster) Bound() time.Duration {
 			hops++
 		}
 	}
-	return redial + c.plan.RequestTimeout + c.plan.HeartbeatEvery + 3*time.Duration(hops)*c.plan.HeartbeatEvery + c.atlas.far(messages)
+	return redial + c.plan.RequestTimeout + c.plan.HeartbeatEvery + 3*time.Duration(hops)*c.plan.HeartbeatEvery + c.atlas.far(messages) + c.answering()
+}
+
+// answering is how long one member may take to send everything there is to
+// another, when budgets are as small as pages. To fill a page of one record it
+// reads two.
+func (c *Cluster) answering() time.Duration {
+	if c.plan.PageBytes == 0 {
+		return 0
+	}
+	bytes := 0
+	for _, w := range c.model.order {
+		bytes += len(w.record.Body) + 400
+	}
+	return time.Duration(3*bytes/c.plan.answerRate()) * time.Second
 }
 
 // largest returns how many versions the largest section holds on any member.

@@ -9,6 +9,8 @@ func (p *planner) machines() {
 	p.disks()
 	p.twins()
 	p.losses()
+	p.clocks()
+	p.pauses()
 }
 
 // power draws losses of power within updates.

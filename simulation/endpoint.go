@@ -20,19 +20,31 @@ func (r *Replica) running() uint64 {
 	return r.process.number
 }
 
+// reachable reports whether a connection can begin.
+func (r *Replica) reachable() bool { return r.process != nil && !r.process.stopped }
+
 func (r *Replica) connected(peer int) {
-	r.note("sees %d come", peer)
-	r.process.engine.Connected(r.cluster.replicas[peer].ID())
-	r.drain()
+	r.turn(r.process, func() {
+		r.note("sees %d come", peer)
+		r.process.engine.Connected(r.cluster.replicas[peer].ID())
+		r.drain()
+	})
 }
 
 func (r *Replica) disconnected(peer int) {
-	r.note("sees %d go", peer)
-	r.process.engine.Disconnected(r.cluster.replicas[peer].ID())
-	r.drain()
+	r.turn(r.process, func() {
+		r.note("sees %d go", peer)
+		r.process.engine.Disconnected(r.cluster.replicas[peer].ID())
+		r.drain()
+	})
 }
 
 func (r *Replica) receive(from int, frame []byte) {
+	r.turn(r.process, func() { r.take(from, frame) })
+}
+
+// take decodes one frame and gives it to the engine.
+func (r *Replica) take(from int, frame []byte) {
 	m, err := r.cluster.codec.DecodeFrame(frame)
 	newer := r.cluster.replicas[from].dialect != nil
 	switch {
@@ -51,9 +63,13 @@ func (r *Replica) receive(from int, frame []byte) {
 	r.drain()
 }
 
-// gossip does what a node does with a message before it reaches the engine and
-// other peers: decode it, and check every signature.
 func (r *Replica) gossip(from int, g *rumour) {
+	r.turn(r.process, func() { r.hear(from, g) })
+}
+
+// hear does what a node does with a gossip message before it reaches the engine
+// and other peers: decode it, and check every signature.
+func (r *Replica) hear(from int, g *rumour) {
 	c := r.cluster
 	batch, err := fleetsync.DecodeGossip(g.data, c.charter.fleet, state.Indexer{}.EventType)
 	if err != nil {

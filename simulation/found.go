@@ -136,7 +136,7 @@ func (r *Replica) launch() {
 // live with, and whatever is wrong.
 func (c *Cluster) state(r *Replica) error {
 	admin := c.replicas[0]
-	if admin.process == nil || admin.mute() {
+	if admin.busy() {
 		return nil
 	}
 	err := admin.Store().Write(context.Background(), "grant "+r.name, func(*store.Reader) ([]merge.Record, error) {

@@ -12,6 +12,11 @@ const (
 	ActRetire     Act = "retire"      // the machine of Replica is lost for good
 	ActWipe       Act = "wipe"        // Replica starts without its disk, For; for good when that is 0
 	ActSwap       Act = "swap"        // Replica and Peer start with each other's disk, For
+	ActStep       Act = "clock step"  // Replica's clock is wrong by For from now on, and its process goes on
+	ActFreeze     Act = "freeze"      // Replica's clock stands still, For
+	ActEpoch      Act = "epoch"       // Replica starts in 1970; its clock is set after For
+	ActPause      Act = "pause"       // Replica's process is stopped, For
+	ActSuspend    Act = "suspend"     // Replica's machine sleeps, For
 )
 
 // The faults.
@@ -24,16 +29,27 @@ const (
 	FaultRetired    Fault = "retired"     // a machine is lost, disk and all
 	FaultWiped      Fault = "wiped"       // a machine did not start without its disk
 	FaultSwapped    Fault = "swapped"     // a machine did not start with another's disk
+
+	FaultStepForward Fault = "step forward" // a clock was put forward under a process
+	FaultStepBack    Fault = "step back"    // a clock was put back under a process
+	FaultFrozen      Fault = "frozen clock" // somebody wrote while a clock stood still
+	FaultEpoch       Fault = "1970"         // a machine started in 1970
+	FaultPause       Fault = "pause"        // a process was stopped
+	FaultSuspend     Fault = "suspend"      // a machine slept
 )
 
 func machineActs() []Act {
-	return []Act{ActPowerLost, ActPowerTorn, ActPowerWhole, ActLie, ActFull, ActRetire, ActWipe, ActSwap}
+	return []Act{
+		ActPowerLost, ActPowerTorn, ActPowerWhole, ActLie, ActFull, ActRetire, ActWipe, ActSwap,
+		ActStep, ActFreeze, ActEpoch, ActPause, ActSuspend,
+	}
 }
 
 func machineFaults() []Fault {
 	return []Fault{
 		FaultPowerLost, FaultPowerTorn, FaultPowerWhole, FaultLyingDisk, FaultDiskFull,
 		FaultRetired, FaultWiped, FaultSwapped,
+		FaultStepForward, FaultStepBack, FaultFrozen, FaultEpoch, FaultPause, FaultSuspend,
 	}
 }
 
@@ -63,6 +79,16 @@ func (c *Cluster) doToMachine(r *Replica, s Step) (done bool) {
 		c.lie(r, s)
 	case ActFull:
 		c.fill(r, s)
+	case ActSkew:
+		c.shift(r, s.For)
+	case ActStep:
+		c.step(r, s.For)
+	case ActFreeze:
+		c.freeze(r, s)
+	case ActEpoch:
+		c.forgetTime(r, s)
+	case ActPause, ActSuspend:
+		c.pause(r, s)
 	case ActRetire:
 		if c.expendable(r) {
 			c.cover.fault(FaultRetired)

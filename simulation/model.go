@@ -56,6 +56,7 @@ func (m *model) grow() { m.reached = append(m.reached, hlc.Timestamp{}) }
 // restart.
 func (m *model) attempted(r *Replica, rec *merge.Record, settles bool) {
 	stamp := rec.Envelope.UpdatedHLC
+	r.stamps()
 	if last := m.newest[r.ID()]; !stamp.After(last.stamp) && (last.durable || last.process == r.started) {
 		m.cluster.fail(InvariantStamps, "replica %d stamps %s with %s after it had issued %s", r.number, rec.Key, stamp, last.stamp)
 	}
@@ -84,6 +85,7 @@ func (m *model) add(rec *merge.Record) *written {
 
 // committed checks what a store has taken in, and notes what it owes.
 func (m *model) committed(r *Replica, c *store.Commit) {
+	m.keepsTime(r)
 	for i := range c.Records {
 		rec := &c.Records[i]
 		stamp := rec.Envelope.UpdatedHLC
@@ -177,9 +179,18 @@ func (m *model) offered(rec *merge.Record) bool {
 	return writer.admitted() && writer.shares(rec.Key.Section())
 }
 
-// horizon returns the newest stamp of all versions.
+// horizon returns the newest stamp of all versions, and of all that clocks have
+// issued for none.
 func (m *model) horizon() hlc.Timestamp {
 	var newest hlc.Timestamp
+	for _, r := range m.cluster.replicas {
+		if r.process == nil {
+			continue
+		}
+		if last := r.process.store.Clock().Last(); last.After(newest) {
+			newest = last
+		}
+	}
 	for _, w := range m.order {
 		if stamp := w.record.Envelope.UpdatedHLC; stamp.After(newest) {
 			newest = stamp

@@ -38,6 +38,8 @@ type late struct {
 type endpoint interface {
 	// running returns the number of the process that runs, 0 for none.
 	running() uint64
+	// reachable reports whether a connection with it can begin.
+	reachable() bool
 	connected(peer int)
 	disconnected(peer int)
 	receive(from int, frame []byte)
@@ -129,7 +131,7 @@ func (p *pair) whole() bool {
 // then; each pair tries with the probability eager.
 func (n *Network) dial(eager float64) {
 	for _, p := range n.pairs {
-		if p.up || p.barred || n.away[p.a] || n.away[p.b] || !p.open() || n.ends[p.a].running() == 0 || n.ends[p.b].running() == 0 {
+		if p.up || p.barred || n.away[p.a] || n.away[p.b] || !p.open() || !n.ends[p.a].reachable() || !n.ends[p.b].reachable() {
 			continue
 		}
 		if n.dice.chance(eager) {
@@ -210,6 +212,14 @@ func (n *Network) died(number int, late time.Duration) {
 		} else {
 			p.noticed[1] = 0
 		}
+	}
+}
+
+// silent ends the connections of a process that does not answer any more, as
+// keepalives do. It learns that itself once it goes on.
+func (n *Network) silent(number int) {
+	for _, p := range n.of[number] {
+		n.disconnect(p, 5*time.Second)
 	}
 }
 

@@ -59,6 +59,10 @@ type Plan struct {
 	Rest time.Duration
 }
 
+// answerRate is what a replica may be made to read and send, in bytes a second;
+// 0 leaves the default.
+func (p *Plan) answerRate() int { return 128 * p.PageBytes }
+
 // Topology says which replicas can connect.
 type Topology uint8
 

@@ -85,7 +85,7 @@ func (p *Path) settings() []setting {
 // its Act, and its Replica, which come first in its line.
 func (s *Step) settings(replicas int) []setting {
 	forLow := time.Duration(0)
-	if s.Act == ActSkew {
+	if s.Act == ActSkew || s.Act == ActStep {
 		forLow = -sinceUnix
 	}
 	peers := replicas - 1

@@ -22,7 +22,10 @@ type Replica struct {
 	identity  fleet.Identity
 	disk      *disk
 	backup    *store.Memory
-	skew      time.Duration
+	skew      time.Duration          // of its clock
+	frozen    time.Time              // what its clock shows while it stands still; zero when it runs
+	stuck     int                    // stamps since it stands still
+	strayed   bool                   // its clock was far ahead at some time
 	process   *process               // nil: not running
 	started   uint64                 // processes so far
 	gone      bool                   // its machine is lost, disk and all
@@ -49,6 +52,12 @@ type process struct {
 	answerAt  time.Time              // when the newest answer arrives
 	localAt   time.Time              // when the newest commit is told
 	slow      time.Duration          // added to each store operation
+	began     time.Time              // what the clock showed at its start
+	since     time.Time              // when that was
+	asleep    time.Duration          // how much of the time since its machine slept
+	stopped   bool                   // it stands still
+	wake      func()                 // lets it go on
+	backlog   []func()               // what waits for it meanwhile
 }
 
 // Number returns the replica's number, from 0.
@@ -70,9 +79,6 @@ func (r *Replica) State() state.Replica { return r.process.state }
 // Engine returns the engine of a replica that runs, to be asked for Peers and
 // Counters.
 func (r *Replica) Engine() *fleetsync.Engine { return r.process.engine }
-
-// Now returns what the replica's own clock shows.
-func (r *Replica) Now() time.Time { return r.cluster.clock.Now().Add(r.skew) }
 
 // shares reports whether the replica shares a section.
 func (r *Replica) shares(s merge.Section) bool {
@@ -98,7 +104,7 @@ func (r *Replica) start() error {
 	c := r.cluster
 	r.started++
 	random := entropy(c.plan.Seed, streamReplica+uint64(r.number)<<32+r.started)
-	p := &process{number: r.started, authority: newAdmission(c.charter.fleet, r.common())}
+	p := &process{number: r.started, began: r.Now(), since: c.clock.Now(), authority: newAdmission(c.charter.fleet, r.common())}
 	var err error
 	p.store, err = store.Open(r.disk, store.Config{
 		Now: r.Now, Rand: random, Indexer: state.Indexer{}, OnCommit: r.onCommit,
@@ -124,9 +130,9 @@ func (r *Replica) start() error {
 	}
 	p.engine = fleetsync.New(fleetsync.Config{
 		Self: r.ID(), Fleet: c.charter.fleet, Share: r.shares, EventType: state.Indexer{}.EventType,
-		Rand: random, Gossip: c.plan.Gossip, Now: r.Now(),
+		Rand: random, Gossip: c.plan.Gossip, Now: p.began,
 		HeartbeatEvery: c.plan.HeartbeatEvery, RequestTimeout: c.plan.RequestTimeout,
-		PageBytes: c.plan.PageBytes, AnswerRate: 128 * c.plan.PageBytes,
+		PageBytes: c.plan.PageBytes, AnswerRate: c.plan.answerRate(),
 	}, p.store, p.authority)
 	r.process = p
 	r.note("start, process %d", p.number)
@@ -176,10 +182,10 @@ func later(a, b time.Time) time.Time {
 func (r *Replica) after(at time.Time, fn func()) {
 	p := r.process
 	r.cluster.clock.After(at.Sub(r.cluster.clock.Now()), func() {
-		if r.process == p {
+		r.turn(p, func() {
 			fn()
 			r.drain()
-		}
+		})
 	})
 }
 
@@ -188,11 +194,14 @@ func (r *Replica) tick(p *process) {
 	clock, every := r.cluster.clock, r.cluster.plan.TickEvery
 	var turn func()
 	turn = func() {
-		if r.process == p {
-			p.engine.Tick(r.Now())
-			r.drain()
-			clock.After(every, turn)
+		if r.process != p {
+			return
 		}
+		if !p.stopped {
+			p.engine.Tick(r.steady(p))
+			r.drain()
+		}
+		clock.After(every, turn)
 	}
 	clock.After(every, turn)
 }
@@ -265,11 +274,7 @@ func (r *Replica) commitNext() {
 	}
 	p.busy = true
 	delay := c.dice.duration(0, 10*time.Millisecond) + c.dice.duration(0, p.slow)
-	c.clock.After(delay, func() {
-		if r.process == p {
-			r.carryOut(p)
-		}
-	})
+	c.clock.After(delay, func() { r.turn(p, func() { r.carryOut(p) }) })
 }
 
 // carryOut does one store operation of the engine and sends the answer, which

@@ -43,7 +43,7 @@ func (c *Cluster) Every(d time.Duration, do func()) {
 func (c *Cluster) Agent(replica int, d time.Duration, work Work) {
 	c.After(d, func() {
 		r := c.replicas[replica]
-		if r.process == nil || r.mute() || c.healed {
+		if r.busy() || c.healed {
 			return
 		}
 		err := work(context.Background(), r.State())

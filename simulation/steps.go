@@ -2,8 +2,6 @@ package simulation
 
 import (
 	"time"
-
-	"github.com/fleetsync/fleetd/hlc"
 )
 
 // Do carries out one step now; its After is not looked at. A step that makes
@@ -17,8 +15,7 @@ func (c *Cluster) Do(s Step) {
 	}
 	switch s.Act {
 	case ActJump:
-		c.clock.Jump(s.For)
-		c.watch.emit(Event{Kind: EventJump, Replica: Nobody, Peer: Nobody, Since: c.clock.Elapsed() - s.For})
+		c.jump(s.For)
 		c.cover.fault(FaultSleep)
 		c.network.ripen()
 	case ActAudit:
@@ -53,8 +50,6 @@ func (c *Cluster) doToProcess(r *Replica, s Step) (done bool) {
 		r.backup = r.disk.Clone()
 	case ActRollback:
 		c.rollback(r, s.For)
-	case ActSkew:
-		c.shift(r, s.For)
 	case ActShare:
 		c.switchSharing(r, unshared[s.Count%len(unshared)])
 	default:
@@ -102,21 +97,6 @@ func (c *Cluster) rollback(r *Replica, down time.Duration) {
 		c.fail(InvariantSoundDisk, "reading a disk: %v", err)
 	}
 	c.clock.After(down, r.launch)
-}
-
-// shift sets the error of a replica's clock. A clock that is put back belongs
-// to a machine that was restarted: Go's own time goes on within a process.
-func (c *Cluster) shift(r *Replica, skew time.Duration) {
-	c.cover.fault(FaultSkew)
-	if skew > hlc.DriftMax {
-		c.cover.fault(FaultDrift)
-	}
-	back := skew < r.skew
-	r.skew = skew
-	if back && r.process != nil {
-		r.kill(0)
-		r.launch()
-	}
 }
 
 // spoil makes a disk slow or faulty.

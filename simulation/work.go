@@ -37,7 +37,7 @@ func (t target) key() merge.Key {
 // work lets a replica's agent do what a step says. An error that agents must
 // live with is none: nothing was acknowledged.
 func (c *Cluster) work(r *Replica, s Step) {
-	if r.process == nil || r.mute() {
+	if r.busy() {
 		return
 	}
 	before := c.model.acknowledged
@@ -92,7 +92,7 @@ func (c *Cluster) act(r *Replica, s Step) error {
 		return r.settle()
 	case ActTwin:
 		key, peer := targetOf(s.Count).key(), c.replicas[s.Peer]
-		if peer.process == nil || !r.shares(key.Section()) || !peer.shares(key.Section()) {
+		if peer.busy() || !r.shares(key.Section()) || !peer.shares(key.Section()) {
 			return nil
 		}
 		return r.twin(peer, key)
