@@ -2,18 +2,23 @@
 // production engine, store, merge, state and fleet code over a virtual network,
 // virtual disks and virtual clocks. A [Plan] says what happens, [NewPlan] draws
 // one from a seed, and a [Cluster] carries it out: agents write, edit, delete
-// and revive the same records on several replicas while messages are lost,
-// duplicated, reordered, damaged, and held up for seconds or for weeks, links are
-// cut in one direction or both, jam, flap or are narrow, processes die between
-// two writes and within one, power fails in the middle of an update, disks fail,
-// are slow, are full, lie about what they have written, or come back from a
-// backup, clocks are wrong by seconds or by more than the fleet tolerates,
-// machines are lost, or start without their disk or with another's, members are
-// away for days or a year, join late and several at once, run a later build,
-// stop sharing a family and begin again, or write before anybody knows that
-// they may. Replicas may stand at several sites, with lines of their own
-// between them ([Path]). Then all faults end, and the fleet must become one
-// within [Cluster.Bound].
+// and revive the same records on several replicas, which may stand at several
+// sites with lines of their own between them ([Path]), while
+//
+//   - messages are lost, duplicated, reordered, damaged, and held up for seconds
+//     or for weeks; links are cut in one direction or both, jam, flap or are
+//     narrow;
+//   - processes die between two writes and within one, or are stopped;
+//   - power fails in the middle of an update; disks fail, are slow, are full, lie
+//     about what they have written, or come back from a backup;
+//   - clocks are wrong by seconds, by more than the fleet tolerates or by decades,
+//     are set while processes run, or stand still;
+//   - machines sleep, are lost, or start without their disk or with another's;
+//   - members are away for days or a year, join late and several at once, run a
+//     later build, stop sharing a family and begin again, or write before anybody
+//     knows that they may.
+//
+// Then all faults end, and the fleet must become one within [Cluster.Bound].
 //
 //	c, err := simulation.New(simulation.NewPlan(42), simulation.Options{})
 //	err = c.Run()
@@ -86,7 +91,8 @@
 //     I4 and I13: no tombstone is undone, and the order of arrival is nothing).
 //   - I3, I5: the stamps of an instance rise strictly across restarts, and
 //     follow everything that its store had committed.
-//   - I6: no version is merged whose stamp lies too far ahead.
+//   - I6: no version is merged whose stamp lies too far ahead, and no honest
+//     clock is led away from true time.
 //   - I7: no version is merged that the statements known there do not admit.
 //   - I11: records are held byte for byte as they were written.
 //   - I12: after the last fault the fleet is one within [Cluster.Bound].
@@ -109,6 +115,4 @@
 //     forgotten only the head is checked: its next write under the same identity
 //     covers what it has not seen. The rule against that, a successor key, does
 //     not exist yet.
-//   - A clock is put back only together with a restart: within a process Go's
-//     own time goes on, and engines are given no other.
 package simulation
