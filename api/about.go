@@ -39,10 +39,15 @@ func (a about) members(r *http.Request) (reply, error) {
 }
 
 func (a about) probe(r *http.Request) (reply, error) {
-	if err := paramsOf(r).done(); err != nil {
+	p := paramsOf(r)
+	timeout := probeTimeout
+	if ms := p.count("timeout_ms"); ms > 0 && ms < int(probeTimeout.Milliseconds()) {
+		timeout = time.Duration(ms) * time.Millisecond
+	}
+	if err := p.done(); err != nil {
 		return reply{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	probe, err := a.backend.Probe(ctx)
 	if err != nil {

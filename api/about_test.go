@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -42,4 +43,29 @@ func TestTheNodeIsAskedForWhatConcernsTheFleet(t *testing.T) {
 	if conflicts.Conflicts == nil || len(conflicts.Conflicts) != 0 {
 		t.Errorf("conflicts %+v, want an empty list", conflicts)
 	}
+}
+
+// timed notes how long members have to answer a probe.
+type timed struct {
+	*backend
+	left time.Duration
+}
+
+func (b *timed) Probe(ctx context.Context) (wire.Probe, error) {
+	deadline, _ := ctx.Deadline()
+	b.left = time.Until(deadline)
+	return b.backend.Probe(ctx)
+}
+
+// A client that waits for less than the members may take was told nothing.
+func TestAProbeTakesNoLongerThanItsCallerWaits(t *testing.T) {
+	b := &timed{backend: newBackend(t)}
+	h := api.NewHandler(b, api.Config{})
+	for query, most := range map[string]time.Duration{"": 5 * time.Second, "?timeout_ms=1500": 1500 * time.Millisecond, "?timeout_ms=90000": 5 * time.Second} {
+		decode[wire.Probe](t, ask(t, h, "POST", "/v1/probe"+query, ""), http.StatusOK)
+		if b.left > most || b.left < most/2 {
+			t.Errorf("probe%s: members have %s, want %s", query, b.left, most)
+		}
+	}
+	refused(t, ask(t, h, "POST", "/v1/probe?timeout_ms=soon", ""), wire.CodeBadRequest)
 }

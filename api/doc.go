@@ -14,7 +14,7 @@
 //	GET    /v1/members
 //	POST   /v1/invitations         body
 //	GET    /v1/status                                    what this node knows
-//	POST   /v1/probe                                     what every member answers now
+//	POST   /v1/probe               timeout_ms            what every member answers now
 //	GET    /v1/version
 //	GET    /livez, /readyz
 //

@@ -17,7 +17,8 @@ const (
 	// stopTimeout is how long running requests may take after the stop.
 	stopTimeout = 10 * time.Second
 	// probeTimeout is how long members may take to answer; one that hangs must
-	// not hide for long that the others are equal.
+	// not hide for long that the others are equal. A client with less time says
+	// so.
 	probeTimeout = 5 * time.Second
 	// dialTimeout is how long a listener may take to show that it lives.
 	dialTimeout = time.Second

@@ -56,9 +56,10 @@ func TestTheKernelSaysWhoConnects(t *testing.T) {
 	if err := os.Chmod(path, 0o666); err != nil { //nolint:gosec // and so is this
 		t.Fatal(err)
 	}
+	handler := api.NewHandler(newBackend(t), api.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
-	go func() { stopped <- api.Serve(ctx, listener, api.NewHandler(newBackend(t), api.Config{}), nil) }()
+	go func() { stopped <- api.Serve(ctx, listener, handler, nil) }()
 	conn, err := dialAs(ctx, nobody, path)
 	if err != nil {
 		t.Fatal(err)

@@ -1,14 +1,17 @@
 package client_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fleetsync/fleetd/api/client"
 )
@@ -132,5 +135,36 @@ func TestAnUnreadyDaemonIsNoError(t *testing.T) {
 	health, err := c.Ready(t.Context())
 	if err != nil || health.OK || len(health.Checks) != 1 {
 		t.Errorf("got %+v, %v", health, err)
+	}
+}
+
+// A probe asks for less time than its caller waits, so that the answer is there
+// before that is over.
+func TestAProbeSaysHowLongItsCallerWaits(t *testing.T) {
+	asked := make(chan string, 1)
+	path := answering(t, func(conn net.Conn) {
+		defer func() { _ = conn.Close() }()
+		request, err := http.ReadRequest(bufio.NewReader(conn))
+		if err != nil {
+			return
+		}
+		asked <- request.URL.Query().Get("timeout_ms")
+		_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{}"))
+	})
+	c := client.New(path)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	if _, err := c.Probe(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if ms, err := strconv.Atoi(<-asked); err != nil || ms < 1000 || ms > 3500 {
+		t.Errorf("a caller that waits for 4s asks for %d ms, %v", ms, err)
+	}
+	if _, err := c.Probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-asked; got != "" {
+		t.Errorf("a caller without a limit asks for %s ms", got)
 	}
 }

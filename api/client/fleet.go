@@ -3,6 +3,9 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strconv"
+	"time"
 
 	"github.com/fleetsync/fleetd/api/wire"
 )
@@ -29,12 +32,22 @@ func (c *Client) Conflicts(ctx context.Context) (wire.ConflictList, error) {
 }
 
 // Probe makes the node ask every other member for its root now. It takes as
-// long as the slowest answer, 5 seconds at most.
+// long as the slowest answer, 5 seconds at most, and a little less than ctx
+// allows: a member that hangs must not hide what the others said.
 func (c *Client) Probe(ctx context.Context) (wire.Probe, error) {
+	query := url.Values{}
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		left -= min(left/4, replyMargin)
+		query.Set("timeout_ms", strconv.FormatInt(max(left.Milliseconds(), 1), 10))
+	}
 	var probe wire.Probe
-	err := c.call(ctx, http.MethodPost, "/v1/probe", nil, nil, &probe)
+	err := c.call(ctx, http.MethodPost, "/v1/probe", query, nil, &probe)
 	return probe, err
 }
+
+// replyMargin is what a reply takes at most to arrive, on a busy machine.
+const replyMargin = 500 * time.Millisecond
 
 // Invite opens an invitation. Codes: denied for a node that may not, invalid.
 func (c *Client) Invite(ctx context.Context, in wire.InvitationRequest) (wire.Invitation, error) {
