@@ -59,7 +59,8 @@ func (a about) probe(r *http.Request) (reply, error) {
 
 func (a about) invite(w http.ResponseWriter, r *http.Request) (reply, error) {
 	var in wire.InvitationRequest
-	if err := errors.Join(paramsOf(r).done(), readBody(w, r, &in)); err != nil {
+	_, err := readBody(w, r, &in)
+	if err := errors.Join(paramsOf(r).done(), err); err != nil {
 		return reply{}, err
 	}
 	const ttlSecondsMax = 365 * 24 * 3600 // the node's bound is lower; this one keeps the product in range

@@ -22,8 +22,8 @@
 // workspace: exactly that scope when one of them is given, even if empty, else
 // every scope (a slug then resolves from the home scope outward).
 //
-// A body is one JSON object without unknown fields, of type application/json,
-// in UTF-8. Every error, that of an unknown path included, is a wire.Problem; only
+// A body is one JSON object without unknown or repeated fields, of type
+// application/json, in UTF-8. Every error, that of an unknown path included, is a wire.Problem; only
 // /livez and /readyz answer 503 with a wire.Health.
 //
 // # Invariants

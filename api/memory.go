@@ -77,7 +77,8 @@ func (m memory) put(w http.ResponseWriter, r *http.Request) (reply, error) {
 // it names one.
 func (m memory) write(w http.ResponseWriter, r *http.Request, pathID string) (wire.MemoryReply, error) {
 	var in wire.MemoryWrite
-	if err := errors.Join(paramsOf(r).done(), readBody(w, r, &in)); err != nil {
+	_, err := readBody(w, r, &in)
+	if err := errors.Join(paramsOf(r).done(), err); err != nil {
 		return wire.MemoryReply{}, err
 	}
 	if pathID != "" && in.ID != "" && in.ID != pathID {

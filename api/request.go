@@ -14,35 +14,40 @@ import (
 	"github.com/fleetsync/fleetd/api/wire"
 )
 
-// readBody decodes the one JSON object of a request into v. What encoding/json
-// would alter in silence, invalid UTF-8 and halves of surrogate pairs, is
-// refused, so that text is stored as it was sent.
-func readBody(w http.ResponseWriter, r *http.Request, v any) error {
+// readBody decodes the one JSON object of a request into v, and returns which
+// fields it has. What encoding/json would alter in silence is refused, so that
+// text is stored as it was sent: invalid UTF-8, halves of surrogate pairs, all
+// but the last of equal names, and null for an object.
+func readBody(w http.ResponseWriter, r *http.Request, v any) (fields, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
-		return newProblem(wire.CodeMediaType, "the body must be JSON: send Content-Type: application/json")
+		return nil, newProblem(wire.CodeMediaType, "the body must be JSON: send Content-Type: application/json")
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.RequestBytesMax))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return newProblem(wire.CodeTooLarge, fmt.Sprintf("the request has more than %d bytes", tooLarge.Limit))
+		return nil, newProblem(wire.CodeTooLarge, fmt.Sprintf("the request has more than %d bytes", tooLarge.Limit))
 	case err != nil:
-		return newProblem(wire.CodeBadRequest, "the body did not arrive: "+err.Error())
+		return nil, newProblem(wire.CodeBadRequest, "the body did not arrive: "+err.Error())
 	case !utf8.Valid(raw):
-		return newProblem(wire.CodeInvalid, "the body is not UTF-8")
+		return nil, newProblem(wire.CodeInvalid, "the body is not UTF-8")
 	case hasLoneSurrogate(raw):
-		return newProblem(wire.CodeInvalid, `the body escapes half of a surrogate pair, such as "\ud800"`)
+		return nil, newProblem(wire.CodeInvalid, `the body escapes half of a surrogate pair, such as "\ud800"`)
+	}
+	named, err := readFields(raw)
+	if err != nil {
+		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		return newProblem(wire.CodeBadRequest, "the body is not the JSON object that this path takes: "+err.Error())
+		return nil, newProblem(wire.CodeBadRequest, "the body is not the JSON object that this path takes: "+err.Error())
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return newProblem(wire.CodeBadRequest, "the body goes on after its JSON object")
+		return nil, newProblem(wire.CodeBadRequest, "the body goes on after its JSON object")
 	}
-	return nil
+	return named, nil
 }
 
 // hasLoneSurrogate reports whether raw escapes a surrogate that is not one of a

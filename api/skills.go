@@ -71,8 +71,12 @@ func (s skills) find(ctx context.Context, ref string, scope state.Scope, scoped 
 
 func (s skills) put(w http.ResponseWriter, r *http.Request) (reply, error) {
 	var in wire.SkillWrite
-	if err := errors.Join(paramsOf(r).done(), readBody(w, r, &in)); err != nil {
+	named, err := readBody(w, r, &in)
+	if err := errors.Join(paramsOf(r).done(), err); err != nil {
 		return reply{}, err
+	}
+	if !named.has("body") {
+		return reply{}, newProblem(wire.CodeInvalid, `the field "body" is missing: a write replaces the whole skill; "body": "" makes it empty`)
 	}
 	token, err := stateToken(in.Token)
 	if err != nil {
