@@ -103,6 +103,8 @@ type Window struct {
 	Down, Away []int
 	// Messages are those that arrived, or were lost, in order.
 	Messages []Message
+	// LeftOut is how many heartbeats there were besides, too many to show.
+	LeftOut int
 	// Points are what happened to single replicas, or to all.
 	Points []Point
 }

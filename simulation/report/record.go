@@ -174,6 +174,8 @@ func (r *recorder) show(e simulation.Event, at time.Duration) {
 	}
 	w.To = at
 	switch {
+	case isMessage(e) && r.shown.quiet && e.Route == simulation.RouteHeartbeat:
+		w.LeftOut++
 	case isMessage(e):
 		m := Message{Route: e.Route, Name: e.Message, From: e.Replica, To: e.Peer, Bytes: e.Bytes, Sent: at, Arrived: at, Lost: e.Fault}
 		if e.Kind == simulation.EventReceive {

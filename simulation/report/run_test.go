@@ -122,9 +122,15 @@ func TestALargeFleetStaysLegible(t *testing.T) {
 	if n := len(run.Window.Messages); n == 0 || n > 150 {
 		t.Errorf("a window of %d messages", n)
 	}
+	if n := run.Window.LeftOut; n == 0 || strings.HasPrefix(run.Window.Why, "the first") {
+		t.Errorf("%d heartbeats are left out, and still it is %s", n, run.Window.Why)
+	}
 	page := write(t, report.Data{Run: run})
-	if text := examine(t, page); !strings.Contains(text, "Of 50 replicas the 40") {
-		t.Error("the page does not say that it leaves out replicas")
+	text := examine(t, page)
+	for _, want := range []string{"Of 50 replicas the 40", "heartbeats are left out", "kB a second"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
 	}
 	if bytes.Contains(page, []byte(`x="-`)) {
 		t.Error("something is drawn beside the picture")

@@ -17,20 +17,50 @@ const messagesMax = 150
 // count, which is the same in every run of a plan; what depends on how often is
 // sampled is not counted.
 type scout struct {
-	length   time.Duration
-	ordinal  int
-	messages int
-	pending  map[merge.Hash]stretch // writes that are not everywhere
-	best     stretch
-	recent   [messagesMax]int // the ordinals of the newest messages, round
-	failed   bool
+	length  time.Duration
+	ordinal int
+	seen    tally
+	pending map[merge.Hash]stretch // writes that are not everywhere
+	best    stretch
+	recent  [messagesMax]int // the ordinals of the newest messages, round
+	failed  bool
+}
+
+// tally counts messages that arrive or are lost.
+type tally struct {
+	all   int
+	beats int // of them those that compare heads
 }
 
 // stretch is a part of a run: from one event to another.
 type stretch struct {
 	from, to int // ordinals
-	messages int // that arrive or are lost in it
+	messages tally
+	quiet    bool // leaves out those that compare heads, or there are too many
 	why      string
+}
+
+// shown is how many messages of a stretch are shown.
+func (s *stretch) shown() int {
+	if s.quiet {
+		return s.messages.all - s.messages.beats
+	}
+	return s.messages.all
+}
+
+// better reports whether a stretch is the better one to show: one that can be
+// shown as a whole, then one without what leaves things out, then the longer.
+func (s *stretch) better(other *stretch) bool {
+	fits := func(s *stretch) bool { return s.shown() <= messagesMax }
+	switch {
+	case other.why == "" || fits(s) != fits(other):
+		return other.why == "" || fits(s)
+	case !fits(s):
+		return s.shown() < other.shown()
+	case s.quiet != other.quiet:
+		return !s.quiet
+	}
+	return s.shown() > other.shown()
 }
 
 func newScout() *scout { return &scout{pending: map[merge.Hash]stretch{}} }
@@ -44,30 +74,37 @@ func (s *scout) see(e simulation.Event) {
 	s.length = e.At
 	switch {
 	case isMessage(e):
-		s.recent[s.messages%messagesMax] = s.ordinal
-		s.messages++
+		s.recent[s.seen.all%messagesMax] = s.ordinal
+		s.seen.all++
+		if e.Route == simulation.RouteHeartbeat {
+			s.seen.beats++
+		}
 	case e.Kind == simulation.EventWrite:
-		s.pending[e.Version] = stretch{from: s.ordinal, messages: s.messages}
+		s.pending[e.Version] = stretch{from: s.ordinal, messages: s.seen}
 	case e.Kind == simulation.EventViolation && !s.failed:
 		s.failed = true
-		s.best = stretch{from: 1, to: s.ordinal, messages: s.messages, why: "the messages before what went wrong"}
-		if s.messages > messagesMax {
-			s.best.from = s.recent[s.messages%messagesMax]
+		s.best = stretch{from: 1, to: s.ordinal, why: "the last messages before what went wrong"}
+		if s.seen.all > messagesMax {
+			s.best.from = s.recent[s.seen.all%messagesMax]
 		}
 	}
 }
 
-// spread looks at a write that is everywhere: of all, the one is shown whose
-// way has the most messages among those that have not too many.
+// spread looks at a write that is everywhere, and keeps the best of all.
 func (s *scout) spread(e simulation.Event) {
 	write, known := s.pending[e.Version]
 	if e.Kind != simulation.EventEverywhere || !known || s.failed {
 		return
 	}
 	delete(s.pending, e.Version)
-	write.to, write.messages = s.ordinal, s.messages-write.messages
+	write.to = s.ordinal
+	write.messages = tally{s.seen.all - write.messages.all, s.seen.beats - write.messages.beats}
+	write.quiet = write.messages.all > messagesMax
 	write.why = fmt.Sprintf("from the write of %s on replica %d until every present member held it", e.Key, e.Replica)
-	if s.best.why == "" || write.messages <= messagesMax && (write.messages > s.best.messages || s.best.messages > messagesMax) {
+	if write.shown() > messagesMax {
+		write.why = fmt.Sprintf("the first %d messages %s", messagesMax, write.why)
+	}
+	if write.better(&s.best) {
 		s.best = write
 	}
 }

@@ -37,6 +37,9 @@ func spacetime(run *Run) figure {
 		Legend: spacetimeLegend(w),
 		Tables: []table{messagesTable(w), pointsTable(w)},
 	}
+	if w.LeftOut > 0 {
+		f.See += fmt.Sprintf(" %s are left out.", plural(w.LeftOut, "heartbeat"))
+	}
 	if l.hidden > 0 {
 		f.See += fmt.Sprintf(" Of %d replicas the %d with the largest part in it are shown.", run.Replicas, len(l.columns))
 	}
@@ -126,9 +129,8 @@ func (d *drawing) point(p *Point, l *layout, beside float64) float64 {
 	x, shown := l.x(p.Replica)
 	y := l.y(p.At)
 	title := clock(p.At) + " " + p.Text
-	switch p.Kind {
-	case simulation.EventHeal, simulation.EventConverged, simulation.EventViolation, simulation.EventJump,
-		simulation.EventFaultBegin, simulation.EventFaultEnd:
+	switch {
+	case ofAll(p.Kind):
 		names := "mark"
 		if p.Kind == simulation.EventViolation {
 			names = "mark wrong"
@@ -137,14 +139,12 @@ func (d *drawing) point(p *Point, l *layout, beside float64) float64 {
 		y = max(y, beside)
 		d.text("note", "start", l.right()+14, y+4, shorten(p.Text, int((d.width-l.right()-14)/6)))
 		return y + 13
-	case simulation.EventConnect, simulation.EventDisconnect:
+	case p.Kind == simulation.EventConnect || p.Kind == simulation.EventDisconnect:
 		if to, shownTo := l.x(p.Peer); shown && shownTo {
 			d.line("pair "+string(p.Kind), x, y, to, y, fmt.Sprintf("%s: replicas %d and %d", title, p.Replica, p.Peer))
 		}
 		return beside
-	default:
-	}
-	if !shown {
+	case !shown:
 		return beside
 	}
 	title = fmt.Sprintf("replica %d %s, %s", p.Replica, p.Text, clock(p.At))
@@ -183,21 +183,46 @@ func spacetimeLegend(w *Window) []legendEntry {
 			}))
 		}
 	}
-	return append(entries,
-		entry("lost", func(d *drawing) {
+	marks := []struct {
+		here  bool
+		entry legendEntry
+	}{
+		{slices.ContainsFunc(w.Messages, func(m Message) bool { return m.Lost != "" }), entry("lost", func(d *drawing) {
 			d.line("message lost", 1, 4, 14, 7, "")
 			d.path("cross", "M11 4l6 6m0 -6l-6 6", "")
-		}),
-		entry("write", func(d *drawing) { d.circle("write", 14, 7, 5, "") }),
-		entry("takes in versions of others", func(d *drawing) { d.circle("commit", 14, 7, 3, "") }),
-		entry("dies", func(d *drawing) { d.path("stop", "M8 1l12 12m0 -12l-12 12", "") }),
-		entry("starts", func(d *drawing) { d.path("start", "M8 2l12 0l-6 9Z", "") }),
-		lineEntry("does not run", "life down"),
-		lineEntry("off the network", "life away"),
-		lineEntry("connection begins", "pair connect"),
-		lineEntry("connection ends", "pair disconnect"),
-		lineEntry("concerns all: words at the right", "mark"),
-	)
+		})},
+		{w.has(simulation.EventWrite), entry("write", func(d *drawing) { d.circle("write", 14, 7, 5, "") })},
+		{w.has(simulation.EventCommit), entry("takes in versions of others", func(d *drawing) { d.circle("commit", 14, 7, 3, "") })},
+		{w.has(simulation.EventStop), entry("dies", func(d *drawing) { d.path("stop", "M8 1l12 12m0 -12l-12 12", "") })},
+		{w.has(simulation.EventStart), entry("starts", func(d *drawing) { d.path("start", "M8 2l12 0l-6 9Z", "") })},
+		{len(w.Down) > 0 || w.has(simulation.EventStop), lineEntry("does not run", "life down")},
+		{len(w.Away) > 0 || w.has(simulation.EventLeave), lineEntry("off the network", "life away")},
+		{w.has(simulation.EventConnect), lineEntry("connection begins", "pair connect")},
+		{w.has(simulation.EventDisconnect), lineEntry("connection ends", "pair disconnect")},
+		{slices.ContainsFunc(w.Points, func(p Point) bool { return ofAll(p.Kind) }), lineEntry("concerns several; words at the right", "mark")},
+	}
+	for _, m := range marks {
+		if m.here {
+			entries = append(entries, m.entry)
+		}
+	}
+	return entries
+}
+
+// has reports whether something of a kind happens in a window.
+func (w *Window) has(kind simulation.EventKind) bool {
+	return slices.ContainsFunc(w.Points, func(p Point) bool { return p.Kind == kind })
+}
+
+// ofAll reports whether a kind of point is drawn across all replicas.
+func ofAll(kind simulation.EventKind) bool {
+	switch kind {
+	case simulation.EventHeal, simulation.EventConverged, simulation.EventViolation, simulation.EventJump,
+		simulation.EventFaultBegin, simulation.EventFaultEnd:
+		return true
+	default:
+		return false
+	}
 }
 
 func messagesTable(w *Window) table {

@@ -24,7 +24,14 @@ func traffic(run *Run) figure {
 		}
 		most = max(most, sum/seconds)
 	}
-	y := countAxis(most, bottom, top, "bytes a second", func(v float64) string { return count(int64(v)) })
+	unit, name := 1.0, "bytes a second"
+	for _, larger := range []string{"kB a second", "MB a second", "GB a second"} {
+		if most/unit < 10_000 {
+			break
+		}
+		unit, name = unit*1000, larger
+	}
+	y := countAxis(most, bottom, top, name, func(v float64) string { return count(int64(v / unit)) })
 	d.bottom(x, bottom, top)
 	d.left(y, left, right)
 	for i, b := range run.Traffic {

@@ -110,13 +110,13 @@ func duration(d time.Duration) string {
 
 // size writes a number of bytes for people.
 func size(n float64) string {
-	for _, unit := range []string{"B", "KiB", "MiB"} {
+	for _, unit := range []string{"B", "kB", "MB"} {
 		if n < 1000 {
 			return decimal(n, 3) + " " + unit
 		}
-		n /= 1024
+		n /= 1000
 	}
-	return decimal(n, 3) + " GiB"
+	return decimal(n, 3) + " GB"
 }
 
 // decimal writes a number with some digits, without trailing zeros.
