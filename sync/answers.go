@@ -12,17 +12,18 @@ import (
 var ErrProtocol = errors.New("sync: protocol broken")
 
 // awaited returns the pull that awaits the page with this id, nil for late
-// answers.
-func (p *peer) awaited(id uint64) *pull {
+// answers. full says that the answer was cut where it was full.
+func (e *Engine) awaited(p *peer, id uint64, full bool) *pull {
 	if p.pull == nil || p.pull.request == 0 || p.pull.request != id {
 		return nil
 	}
 	p.pull.request = 0
+	p.pace.answered(e.now.Sub(p.pull.pageAt), e.cfg.RequestTimeout, full)
 	return p.pull
 }
 
 func (e *Engine) onChangesPage(p *peer, m *ChangesPage) {
-	pl := p.awaited(m.ID)
+	pl := e.awaited(p, m.ID, !m.Done)
 	if pl == nil {
 		return
 	}
@@ -58,7 +59,7 @@ func (e *Engine) cursorMove(pl *pull, at store.Cursor) *store.CursorMove {
 
 // onCursorInvalid turns a pull by the feed into a listing of everything.
 func (e *Engine) onCursorInvalid(p *peer, m *CursorInvalid) {
-	pl := p.awaited(m.ID)
+	pl := e.awaited(p, m.ID, false)
 	if pl == nil {
 		return
 	}
@@ -76,7 +77,7 @@ func (e *Engine) onCursorInvalid(p *peer, m *CursorInvalid) {
 }
 
 func (e *Engine) onPage(p *peer, m *Page) {
-	pl := p.awaited(m.ID)
+	pl := e.awaited(p, m.ID, !m.Done)
 	if pl == nil {
 		return
 	}
@@ -115,6 +116,8 @@ func (e *Engine) onRecords(p *peer, m *Records) {
 		e.breach(pl, fmt.Errorf("%w: %d keys answered", ErrProtocol, m.Answered))
 		return
 	}
+	full := m.Answered < uint64(min(len(st.refs), refsMax))
+	p.pace.answered(e.now.Sub(pl.getAt), e.cfg.RequestTimeout, full)
 	st.refs = st.refs[m.Answered:]
 	e.takeRecords(st, m.Records)
 	e.advance(pl)

@@ -170,6 +170,7 @@ func (e *Engine) Tick(now time.Time) {
 		}
 		if pl := p.pull; pl != nil && !pl.deadline.IsZero() && now.After(pl.deadline) {
 			e.counters.Timeouts++
+			p.pace.missed()
 			e.abort(pl)
 			p.compare = true
 		}

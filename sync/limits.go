@@ -15,6 +15,13 @@ const (
 	// payloadBytesGoal is where a responder stops filling a page, so that a
 	// frame fits even when nothing compresses.
 	payloadBytesGoal = 900 << 10
+	// paceBytesBegin is what the first answer of a peer is asked to hold: on a line
+	// of 13 kB a second it comes within the timeout, and on a fast one four more
+	// bring the size to what fits a frame.
+	paceBytesBegin = 128 << 10
+	// paceBytesMin is the least that an answer is asked to hold, about a quarter of
+	// the largest record; a single record always fits.
+	paceBytesMin = 16 << 10
 	// entryOverhead and recordOverhead are what an entry adds to its order key,
 	// and a record to its bytes, at most.
 	entryOverhead  = 96

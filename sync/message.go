@@ -103,6 +103,9 @@ type Changes struct {
 	Incarnation uint64 `cbor:"3,keyasint"`
 	After       uint64 `cbor:"4,keyasint"`           // sequence number; 0 lists everything that is held
 	Inline      bool   `cbor:"5,keyasint,omitempty"` // send records instead of entries
+	// Bytes is where the answer is full, if that is less than the responder's own
+	// bound; 0 leaves it to the responder. One version is always answered.
+	Bytes uint64 `cbor:"6,keyasint,omitempty"`
 }
 
 // ChangesPage answers Changes, in feed order.
@@ -136,6 +139,7 @@ type Get struct {
 	ID      uint64 `cbor:"1,keyasint"`
 	Section string `cbor:"2,keyasint"`
 	Refs    []Ref  `cbor:"3,keyasint"`
+	Bytes   uint64 `cbor:"4,keyasint,omitempty"` // as that of Changes
 }
 
 // Ref names one writer's version of a key.
@@ -158,6 +162,7 @@ type PageReq struct {
 	ID      uint64 `cbor:"1,keyasint"`
 	Section string `cbor:"2,keyasint"`
 	After   []byte `cbor:"3,keyasint,omitempty"` // exclusive order key; empty begins
+	Bytes   uint64 `cbor:"4,keyasint,omitempty"` // as that of Changes
 }
 
 // Page answers PageReq with whole keys.

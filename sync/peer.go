@@ -30,8 +30,9 @@ type peer struct {
 	wants     []wish
 	notBefore time.Time // BUSY: no pull before
 	compare   bool      // send a heartbeat when the pulls are done
-	budget    *budget   // of answers
-	answering []uint64  // requests that are being answered
+	pace      pace
+	budget    *budget  // of answers
+	answering []uint64 // requests that are being answered
 }
 
 // remote is what is known of one section of a peer.
@@ -68,6 +69,7 @@ func newPeer(id PeerID, now time.Time, b *budget) *peer {
 		id: id, heardAt: now,
 		remote: map[merge.Section]*remote{},
 		budget: b,
+		pace:   newPace(),
 	}
 }
 

@@ -37,6 +37,8 @@ type pull struct {
 
 	request  uint64    // id of the page that is awaited, 0 for none
 	getting  uint64    // id of the GET that is awaited, 0 for none
+	pageAt   time.Time // when that page was asked for
+	getAt    time.Time // when those records were
 	deadline time.Time // for the oldest of both
 	after    uint64    // byFeed, byList: position
 	since    store.Incarnation
@@ -132,15 +134,16 @@ func (e *Engine) askPage(pl *pull) {
 	if pl.request != 0 || pl.ended || pl.halted || len(pl.steps) >= stepsMax {
 		return
 	}
-	pl.request = e.newID()
+	pl.request, pl.pageAt = e.newID(), e.now
 	pl.deadline = e.now.Add(e.cfg.RequestTimeout)
+	limit := pl.peer.pace.limit()
 	if pl.mode == byPages {
-		e.send(pl.peer, &PageReq{ID: pl.request, Section: pl.section.ID(), After: pl.key})
+		e.send(pl.peer, &PageReq{ID: pl.request, Section: pl.section.ID(), After: pl.key, Bytes: limit})
 		return
 	}
 	e.send(pl.peer, &Changes{
 		ID: pl.request, Section: pl.section.ID(),
-		Incarnation: uint64(pl.since), After: pl.after, Inline: pl.inline,
+		Incarnation: uint64(pl.since), After: pl.after, Inline: pl.inline, Bytes: limit,
 	})
 }
 
@@ -170,9 +173,11 @@ func (e *Engine) advance(pl *pull) {
 		return
 	}
 	if st := pl.fetching(); st != nil && pl.getting == 0 && pl.hasRoom(st) {
-		pl.getting = e.newID()
+		pl.getting, pl.getAt = e.newID(), e.now
 		pl.deadline = e.now.Add(e.cfg.RequestTimeout)
-		e.send(pl.peer, &Get{ID: pl.getting, Section: pl.section.ID(), Refs: st.refs[:min(len(st.refs), refsMax)]})
+		e.send(pl.peer, &Get{
+			ID: pl.getting, Section: pl.section.ID(), Refs: st.refs[:min(len(st.refs), refsMax)], Bytes: pl.peer.pace.limit(),
+		})
 	}
 	e.askPage(pl)
 	if pl.request == 0 && pl.getting == 0 {

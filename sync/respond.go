@@ -22,6 +22,14 @@ type responder struct {
 	cost int
 }
 
+// asked lowers where an answer is full to what was asked for; 0 leaves it.
+func (r *responder) asked(bytes uint64) *responder {
+	if bytes > 0 && bytes < uint64(r.bytesMax) {
+		r.bytesMax = int(bytes)
+	}
+	return r
+}
+
 // wire returns an encoded version.
 func (r *responder) wire(key merge.Key, h store.Held) ([]byte, error) {
 	wire, err := r.reader.Wire(key, h)

@@ -72,13 +72,13 @@ func (e *Engine) Answered(a Answer, reply Reply) {
 }
 
 func (e *Engine) serveChanges(p *peer, m *Changes) {
-	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.changes(m) })
+	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).changes(m) })
 }
 
 func (e *Engine) serveGet(p *peer, m *Get) {
-	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.get(m) })
+	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).get(m) })
 }
 
 func (e *Engine) servePage(p *peer, m *PageReq) {
-	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.page(m) })
+	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).page(m) })
 }
