@@ -66,28 +66,28 @@ func FoundingDisks(plan Plan) (merged, imaged []map[string]string, err error) {
 		return nil, nil, err
 	}
 	for _, r := range c.replicas {
+		if r.disk.Memory, err = image.disk(r); err != nil {
+			return nil, nil, err
+		}
+		if imaged, err = appendRows(imaged, r.disk); err != nil {
+			return nil, nil, err
+		}
 		r.disk.Memory = store.NewMemory()
 		if err := r.install(known); err != nil {
 			return nil, nil, err
 		}
-		copied, err := image.disk(r.founding())
-		if err != nil {
+		if merged, err = appendRows(merged, r.disk); err != nil {
 			return nil, nil, err
-		}
-		for _, made := range []struct {
-			disk *store.Memory
-			to   *[]map[string]string
-		}{{r.disk.Memory, &merged}, {copied, &imaged}} {
-			rows, err := rowsOf(made.disk)
-			if err != nil {
-				return nil, nil, err
-			}
-			all := map[string]string{}
-			for _, row := range rows {
-				all[string(row.key)] = string(row.value)
-			}
-			*made.to = append(*made.to, all)
 		}
 	}
 	return merged, imaged, nil
+}
+
+func appendRows(disks []map[string]string, d *disk) ([]map[string]string, error) {
+	rows, err := rowsOf(d.Memory)
+	all := map[string]string{}
+	for _, row := range rows {
+		all[string(row.key)] = string(row.value)
+	}
+	return append(disks, all), err
 }

@@ -67,7 +67,7 @@ func (c *Cluster) installImage(known []merge.Record, own [][]merge.Record) error
 		c.model.add(&known[i]).acknowledged = true
 	}
 	for _, r := range c.replicas {
-		if r.disk.Memory, err = image.disk(r.founding()); err != nil {
+		if r.disk.Memory, err = image.disk(r); err != nil {
 			return err
 		}
 		if len(own[r.number]) > 0 {
@@ -96,11 +96,16 @@ func (r *Replica) install(records []merge.Record) error {
 	if _, err := st.Merge(context.Background(), store.Batch{Path: store.PathRestore, Records: records}); err != nil {
 		return err
 	}
-	if err := state.Own(context.Background(), st, state.Owner{Instance: r.ID(), Fleet: r.cluster.charter.fleet}); err != nil {
+	if err := r.own(st); err != nil {
 		return err
 	}
 	r.disk = r.disk.restart()
 	return nil
+}
+
+// own makes a store that of the replica.
+func (r *Replica) own(st *store.Store) error {
+	return state.Own(context.Background(), st, state.Owner{Instance: r.ID(), Fleet: r.cluster.charter.fleet})
 }
 
 // admitted reports whether the fleet takes what the replica writes, sooner or

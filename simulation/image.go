@@ -34,11 +34,15 @@ func newImage(records []merge.Record, cfg store.Config) (*image, error) {
 	return i, nil
 }
 
-// disk returns a new disk with the records of the image. What the merge did not
-// touch, the store's identity above all, is its own.
-func (i *image) disk(cfg store.Config) (*store.Memory, error) {
+// disk returns a new disk of a replica with the records of the image. What the
+// merge did not touch, the store's identity above all, is its own.
+func (i *image) disk(r *Replica) (*store.Memory, error) {
 	fresh := store.NewMemory()
-	if _, err := store.Open(fresh, cfg); err != nil {
+	st, err := store.Open(fresh, r.founding())
+	if err != nil {
+		return nil, err
+	}
+	if err := r.own(st); err != nil {
 		return nil, err
 	}
 	own, err := rowsOf(fresh)
