@@ -67,7 +67,7 @@ func (a *tally) check(c *simulation.Cluster) {
 // TestObservingChangesNothing holds that a run is the same whether somebody
 // looks on or not, and that what is told agrees with what is counted.
 func TestObservingChangesNothing(t *testing.T) {
-	for seed := uint64(1); seed <= 25; seed++ {
+	for seed := uint64(1); seed <= 10; seed++ {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			alone, err := runSeed(seed, simulation.Options{})
 			if err != nil {
@@ -90,7 +90,7 @@ func TestObservingChangesNothing(t *testing.T) {
 // naive count over all stores.
 func TestDivergenceIsWhatStoresLack(t *testing.T) {
 	diverged := 0
-	for seed := uint64(1); seed <= 12; seed++ {
+	for seed := uint64(1); seed <= 8; seed++ {
 		plan := simulation.NewPlan(seed)
 		clear(plan.Withheld)
 		c, err := simulation.New(plan, simulation.Options{Sample: time.Minute})
