@@ -28,7 +28,8 @@
 //     (storetest faults).
 //   - I7: bytes that are not what was written are ErrCorrupt, never a wrong
 //     value (storetest corruption).
-//   - I8: parked versions and histories are bounded (storetest).
+//   - I8: parked versions and histories are bounded, and no peer that makes up
+//     writers takes the room of what others deliver (storetest).
 //
 // # Hazards
 //

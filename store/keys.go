@@ -22,7 +22,7 @@ import (
 //	i/ 2 name                the indexer's row
 //	c/ peer sec8             cursor in that peer's feed
 //	p/ peer sec8             resume point of a page transfer from that peer
-//	q/ sec8 KEY itemHash32   parked version: reason, path, record
+//	q/ sec8 KEY itemHash32   parked version: reason, path, who delivered it, record
 //	b/ ...                   reserved for blobs
 //	m/ format                format version
 //	m/ store                 store id

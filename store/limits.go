@@ -28,10 +28,17 @@ const (
 	// parkedMaxDefault bounds the parked versions of a store.
 	parkedMaxDefault = 65_536
 	// parkedPerWriterMaxDefault bounds the parked versions of one writer, so
-	// that no stranger can fill the room of the others.
+	// that one whose clock is wrong, or whose grant is late, leaves room for
+	// others.
 	parkedPerWriterMaxDefault = 4_096
-	// parkedBytesMax bounds the parked versions of a store in bytes.
-	parkedBytesMax = 256 << 20
+	// parkedPerPeerMaxDefault bounds the parked versions that one peer has
+	// delivered: a key costs nothing, and a member may make up any number of
+	// writers. It takes eight such members to fill the room of all others.
+	parkedPerPeerMaxDefault = 8_192
+	// parkedBytesMax bounds the parked versions of a store in bytes, and
+	// parkedPerPeerBytesMax those that one peer has delivered.
+	parkedBytesMax        = 256 << 20
+	parkedPerPeerBytesMax = 32 << 20
 	// resumeBytesMax bounds a resume point.
 	resumeBytesMax = 4 << 10
 	// localBytesMax bounds one node-private value.

@@ -13,6 +13,9 @@ import (
 // records must be sealed or decoded ones.
 type Batch struct {
 	Path Path
+	// From is the peer that delivered it, whose room it takes when it is parked;
+	// empty for nobody in particular, as with gossip, which others pass on.
+	From merge.InstanceID
 	// Records are admitted versions, in any order, of any keys.
 	Records []merge.Record
 	// Park are versions that must wait.
@@ -93,11 +96,11 @@ func (s *Store) part(b Batch) (*request, Batch) {
 			req.entries = append(req.entries, e)
 			continue
 		}
-		req.parks = append(req.parks, parkWrite{Parked{Record: e.rec, Reason: ReasonFuture, Path: b.Path}, e.packed})
+		req.parks = append(req.parks, parkWrite{Parked{Record: e.rec, Reason: ReasonFuture, Path: b.Path, From: b.From}, e.packed})
 	}
 	for len(b.Park) > 0 {
 		p := parkWrite{b.Park[0], pack(&b.Park[0].Record)}
-		p.Path = b.Path
+		p.Path, p.From = b.Path, b.From
 		if !fits(&p.Record, &p.packed) {
 			return req, b
 		}

@@ -36,6 +36,9 @@ func (c Config) withDefaults() Config {
 	if c.ParkedPerWriterMax == 0 {
 		c.ParkedPerWriterMax = parkedPerWriterMaxDefault
 	}
+	if c.ParkedPerPeerMax == 0 {
+		c.ParkedPerPeerMax = parkedPerPeerMaxDefault
+	}
 	return c
 }
 

@@ -44,58 +44,106 @@ func (r Reason) String() string {
 type Parked struct {
 	Record merge.Record
 	Reason Reason
-	// Path is how it came; Merge sets it.
+	// Path is how it came, and From the peer that delivered it first, empty for
+	// nobody in particular; Merge sets them.
 	Path Path
+	From merge.InstanceID
 }
 
-// parkedHeadBytes is what q/ holds before the record: reason and path.
-const parkedHeadBytes = 2
+// parkedHasPeer is set in the first byte of a row that names a peer.
+const parkedHasPeer = 0x80
 
-// appendParked appends the value of q/: reason1, path1, record.
+// appendParked appends the value of q/: reason1, with parkedHasPeer set path1
+// and the peer as a text, else path1, then the record.
 func appendParked(dst []byte, p *parkWrite) []byte {
-	dst = append(dst, byte(p.Reason), byte(p.Path))
+	reason := byte(p.Reason)
+	if p.From == "" {
+		dst = append(dst, reason, byte(p.Path))
+	} else {
+		dst = appendText(append(dst, reason|parkedHasPeer, byte(p.Path)), string(p.From))
+	}
 	return append(dst, p.packed.stored[:p.packed.size()]...)
+}
+
+// size returns the length of what appendParked appends.
+func (p *parkWrite) size() int { return parkedHeadBytes(p.From) + p.packed.size() }
+
+// parkedHeadBytes is what q/ holds before a record.
+func parkedHeadBytes(from merge.InstanceID) int {
+	if from == "" {
+		return 2
+	}
+	return 2 + len(appendText(nil, string(from)))
 }
 
 // decodeParked is the inverse of appendParked. Errors: ErrCorrupt.
 func decodeParked(b []byte) (Parked, error) {
-	if len(b) < parkedHeadBytes || b[0] == 0 {
+	d := decoder{rest: string(b)}
+	reason, path := d.byte(), d.byte()
+	p := Parked{Reason: Reason(reason &^ parkedHasPeer), Path: Path(path)}
+	if reason&parkedHasPeer != 0 {
+		p.From = merge.InstanceID(d.text())
+		d.bad = d.bad || p.From == ""
+	}
+	if d.bad || p.Reason == 0 {
 		return Parked{}, fmt.Errorf("%w: parked row of %d bytes", ErrCorrupt, len(b))
 	}
-	rec, err := merge.Decode(b[parkedHeadBytes:])
+	rec, err := merge.Decode([]byte(d.rest))
 	if err != nil {
 		return Parked{}, fmt.Errorf("%w: parked record: %w", ErrCorrupt, err)
 	}
-	return Parked{Record: rec, Reason: Reason(b[0]), Path: Path(b[1])}, nil
+	p.Record = rec
+	return p, nil
 }
+
+// room is what parked versions take.
+type room struct{ records, bytes int }
+
+func (r room) add(o room) room { return room{r.records + o.records, r.bytes + o.bytes} }
 
 // parkedCount counts the rows of q/, in the store, or, in a stage, what a
 // transaction changes of them.
 type parkedCount struct {
-	records  int
-	bytes    int
+	room
 	byWriter map[merge.InstanceID]int
+	byPeer   map[merge.InstanceID]room // by whom they were delivered
 }
 
-func newParkedCount() *parkedCount { return &parkedCount{byWriter: map[merge.InstanceID]int{}} }
+func newParkedCount() *parkedCount {
+	return &parkedCount{byWriter: map[merge.InstanceID]int{}, byPeer: map[merge.InstanceID]room{}}
+}
 
 func (c *parkedCount) clear() {
-	c.records, c.bytes = 0, 0
+	c.room = room{}
 	clear(c.byWriter)
+	clear(c.byPeer)
 }
 
-func (c *parkedCount) add(writer merge.InstanceID, records, bytes int) {
-	c.records += records
-	c.bytes += bytes
+func (c *parkedCount) add(writer, from merge.InstanceID, more room) {
+	c.room = c.room.add(more)
+	c.addWriter(writer, more.records)
+	c.addPeer(from, more)
+}
+
+func (c *parkedCount) addWriter(writer merge.InstanceID, records int) {
 	if c.byWriter[writer] += records; c.byWriter[writer] == 0 {
 		delete(c.byWriter, writer)
 	}
 }
 
+func (c *parkedCount) addPeer(from merge.InstanceID, more room) {
+	if c.byPeer[from] = c.byPeer[from].add(more); c.byPeer[from] == (room{}) {
+		delete(c.byPeer, from)
+	}
+}
+
 func (c *parkedCount) adopt(delta *parkedCount) {
-	c.bytes += delta.bytes
+	c.room = c.room.add(delta.room)
 	for writer, n := range delta.byWriter {
-		c.add(writer, n, 0)
+		c.addWriter(writer, n)
+	}
+	for from, more := range delta.byPeer {
+		c.addPeer(from, more)
 	}
 }
 
@@ -105,7 +153,7 @@ func loadParked(tx Txn) (*parkedCount, error) {
 	err := scan(tx, []byte(prefixParked), nil, false, func(_, value []byte) (bool, error) {
 		p, err := decodeParked(value)
 		if err == nil {
-			count.add(p.Record.Envelope.LastWriterID, 1, len(value))
+			count.add(p.Record.Envelope.LastWriterID, p.From, room{1, len(value)})
 		}
 		return true, err
 	})
@@ -133,24 +181,35 @@ func (g *stage) park(req *request, p *parkWrite) error {
 	if err != nil {
 		return err
 	}
-	writer, size := p.Record.Envelope.LastWriterID, p.packed.size()+parkedHeadBytes
 	switch {
-	case stored == nil && !g.hasRoom(writer, size):
+	case stored != nil: // and it takes the room of who delivered it first
+		value, err := openValue(key, stored)
+		if err != nil {
+			return err
+		}
+		earlier, err := decodeParked(value)
+		if err != nil {
+			return err
+		}
+		p.From = earlier.From
+	case !g.hasRoom(p):
 		req.result.Refused++
 		return nil
-	case stored == nil:
-		g.countParked(writer, 1, size)
+	default:
+		g.countParked(p.Record.Envelope.LastWriterID, p.From, room{1, p.size()})
 	}
 	g.setRow(key, appendParked(nil, p))
 	req.result.Parked++
 	return nil
 }
 
-func (g *stage) hasRoom(writer merge.InstanceID, size int) bool {
-	have, cfg := g.s.parked, &g.s.cfg
-	return have.records+g.parked.records < cfg.ParkedMax &&
+func (g *stage) hasRoom(p *parkWrite) bool {
+	have, cfg, writer := g.s.parked, &g.s.cfg, p.Record.Envelope.LastWriterID
+	all := have.room.add(g.parked.room)
+	theirs := have.byPeer[p.From].add(g.parked.byPeer[p.From])
+	return all.records < cfg.ParkedMax && all.bytes+p.size() <= parkedBytesMax &&
 		have.byWriter[writer]+g.parked.byWriter[writer] < cfg.ParkedPerWriterMax &&
-		have.bytes+g.parked.bytes+size <= parkedBytesMax
+		theirs.records < cfg.ParkedPerPeerMax && theirs.bytes+p.size() <= parkedPerPeerBytesMax
 }
 
 // hasParked reports whether any version of a writer is parked.
@@ -158,9 +217,9 @@ func (g *stage) hasParked(writer merge.InstanceID) bool {
 	return g.s.parked.byWriter[writer]+g.parked.byWriter[writer] > 0
 }
 
-func (g *stage) countParked(writer merge.InstanceID, records, bytes int) {
-	g.parked.add(writer, records, bytes)
-	g.undo = append(g.undo, func() { g.parked.add(writer, -records, -bytes) })
+func (g *stage) countParked(writer, from merge.InstanceID, more room) {
+	g.parked.add(writer, from, more)
+	g.undo = append(g.undo, func() { g.parked.add(writer, from, room{-more.records, -more.bytes}) })
 }
 
 // free stages the removal of a record from q/; it reports false when it is not
@@ -175,7 +234,15 @@ func (g *stage) free(rec *merge.Record) (parked bool, err error) {
 	if err != nil || stored == nil {
 		return false, err
 	}
-	g.countParked(rec.Envelope.LastWriterID, -1, checksumBytes-len(stored))
+	value, err := openValue(key, stored)
+	if err != nil {
+		return false, err
+	}
+	p, err := decodeParked(value)
+	if err != nil {
+		return false, err
+	}
+	g.countParked(rec.Envelope.LastWriterID, p.From, room{-1, -len(value)})
 	g.setRow(key, nil)
 	return true, nil
 }

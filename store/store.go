@@ -35,6 +35,9 @@ type Config struct {
 	ParkedMax int
 	// ParkedPerWriterMax bounds those of one writer; 0 means 4,096.
 	ParkedPerWriterMax int
+	// ParkedPerPeerMax bounds those that one peer has delivered, and those that
+	// came from nobody in particular; 0 means 8,192.
+	ParkedPerPeerMax int
 }
 
 // Store is the durable set of versions of one instance. It is safe for

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/fleetsync/fleetd/merge"
 )
@@ -249,8 +250,8 @@ func (v *verifier) events() error {
 func (v *verifier) quarantine() error {
 	var failed error
 	err := v.r.Parked(func(p Parked) bool {
-		size := len(p.Record.Encode()) + parkedHeadBytes
-		v.parked.add(p.Record.Envelope.LastWriterID, 1, size)
+		size := len(p.Record.Encode()) + parkedHeadBytes(p.From)
+		v.parked.add(p.Record.Envelope.LastWriterID, p.From, room{1, size})
 		var versions row
 		versions, failed = v.r.row(p.Record.Key)
 		for i := range versions.held {
@@ -264,7 +265,7 @@ func (v *verifier) quarantine() error {
 		return err
 	}
 	memory := v.r.store.parked
-	if memory.records != v.parked.records || memory.bytes != v.parked.bytes || len(memory.byWriter) != len(v.parked.byWriter) {
+	if memory.room != v.parked.room || !maps.Equal(memory.byWriter, v.parked.byWriter) || !maps.Equal(memory.byPeer, v.parked.byPeer) {
 		v.wrong("parked are %d versions of %d bytes, memory says %d of %d",
 			v.parked.records, v.parked.bytes, memory.records, memory.bytes)
 	}

@@ -74,8 +74,8 @@ func (p *partly) stored(records int, hasCursor bool) fleetsync.ApplyBatch {
 			batches = append(batches, b)
 		}
 	}
-	if len(batches) != 1 || len(batches[0].Batch.Records) != records || (batches[0].Batch.Cursor != nil) != hasCursor {
-		p.t.Fatalf("at the store: %+v; want %d records, with a cursor: %t", batches, records, hasCursor)
+	if len(batches) != 1 || len(batches[0].Batch.Records) != records || (batches[0].Batch.Cursor != nil) != hasCursor || batches[0].Batch.From != "b" {
+		p.t.Fatalf("at the store: %+v; want %d records of b, with a cursor: %t", batches, records, hasCursor)
 	}
 	return batches[0]
 }

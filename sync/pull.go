@@ -210,7 +210,7 @@ func (e *Engine) emitReady(st *step) {
 func (e *Engine) emit(st *step, last bool) {
 	st.storing = true
 	batch := e.judge(st.records)
-	batch.Path = store.PathFeed
+	batch.Path, batch.From = store.PathFeed, st.peer
 	if st.pull.mode != byFeed {
 		batch.Path = store.PathReconcile
 	}

@@ -33,6 +33,7 @@ type machine struct {
 const (
 	modelParkedMax = 6
 	modelWriterMax = 4
+	modelPeerMax   = 3
 	modelFuture    = merge.InstanceID("from the future")
 )
 
@@ -46,7 +47,7 @@ func testModel(t *testing.T, open Opener) {
 		writeRows(t, engine, nil)
 		m := &machine{
 			t: t, engine: engine, now: Epoch(),
-			model: newModel(modelParkedMax, modelWriterMax), unknown: map[merge.InstanceID]bool{},
+			model: newModel(modelParkedMax, modelWriterMax, modelPeerMax), unknown: map[merge.InstanceID]bool{},
 		}
 		for i, id := range []merge.InstanceID{"anna", "ben", "carl", modelFuture} {
 			begin := at(int64(-3_600_000 + i))
@@ -126,7 +127,7 @@ func (m *machine) config() store.Config {
 	m.opened++
 	return store.Config{
 		Now: func() time.Time { return m.now }, Rand: &seedReader{m.opened},
-		ParkedMax: modelParkedMax, ParkedPerWriterMax: modelWriterMax,
+		ParkedMax: modelParkedMax, ParkedPerWriterMax: modelWriterMax, ParkedPerPeerMax: modelPeerMax,
 		OnCommit: func(c store.Commit) { m.commits = append(m.commits, c) },
 	}
 }
@@ -223,17 +224,17 @@ func (m *machine) ahead(rec merge.Record) bool {
 }
 
 func (m *machine) merge(rt *rapid.T) {
-	b := store.Batch{Path: drawPath(rt)}
+	b := store.Batch{Path: drawPath(rt), From: rapid.SampledFrom([]merge.InstanceID{"", "p", "q"}).Draw(rt, "from")}
 	var want store.Result
 	var future, late []store.Parked
 	for _, rec := range m.draw(rt) {
 		switch {
 		case m.unknown[rec.Envelope.LastWriterID]:
 			b.Park = append(b.Park, store.Parked{Record: rec, Reason: store.ReasonAuthority})
-			late = append(late, store.Parked{Record: rec, Reason: store.ReasonAuthority, Path: b.Path})
+			late = append(late, store.Parked{Record: rec, Reason: store.ReasonAuthority, Path: b.Path, From: b.From})
 		case m.ahead(rec):
 			b.Records = append(b.Records, rec)
-			future = append(future, store.Parked{Record: rec, Reason: store.ReasonFuture, Path: b.Path})
+			future = append(future, store.Parked{Record: rec, Reason: store.ReasonFuture, Path: b.Path, From: b.From})
 		default:
 			b.Records = append(b.Records, rec)
 			want = want.Add(m.model.admit(rec))

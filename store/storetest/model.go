@@ -19,15 +19,16 @@ type model struct {
 	history   map[merge.Hash]bool
 	parkedMax int
 	writerMax int
+	peerMax   int
 	local     map[string]string
 	cursors   map[string]store.Cursor
 }
 
-func newModel(parkedMax, writerMax int) *model {
+func newModel(parkedMax, writerMax, peerMax int) *model {
 	return &model{
 		admitted: map[merge.Key][]merge.Version{}, records: map[merge.Hash]merge.Record{},
 		parked: map[merge.Hash]store.Parked{}, history: map[merge.Hash]bool{},
-		parkedMax: parkedMax, writerMax: writerMax,
+		parkedMax: parkedMax, writerMax: writerMax, peerMax: peerMax,
 		local: map[string]string{}, cursors: map[string]store.Cursor{},
 	}
 }
@@ -74,14 +75,19 @@ func (m *model) park(p store.Parked) store.Result {
 			return store.Result{Known: 1}
 		}
 	}
-	if _, there := m.parked[h]; !there {
-		own := 0
+	if earlier, there := m.parked[h]; there {
+		p.From = earlier.From
+	} else {
+		own, theirs := 0, 0
 		for _, o := range m.parked {
 			if o.Record.Envelope.LastWriterID == writer {
 				own++
 			}
+			if o.From == p.From {
+				theirs++
+			}
 		}
-		if len(m.parked) >= m.parkedMax || own >= m.writerMax {
+		if len(m.parked) >= m.parkedMax || own >= m.writerMax || theirs >= m.peerMax {
 			return store.Result{Refused: 1}
 		}
 	}
@@ -255,9 +261,9 @@ func (m *model) checkParked(r *store.Reader) error {
 	err := r.Parked(func(p store.Parked) bool {
 		got++
 		want, ok := m.parked[p.Record.Hash()]
-		if !ok || want.Reason != p.Reason || want.Path != p.Path || string(want.Record.Encode()) != string(p.Record.Encode()) {
-			wrong = fmt.Errorf("%s by %s is parked for %s by %s, want %s by %s", p.Record.Key,
-				p.Record.Envelope.LastWriterID, p.Reason, p.Path, want.Reason, want.Path)
+		if !ok || want.Reason != p.Reason || want.Path != p.Path || want.From != p.From || string(want.Record.Encode()) != string(p.Record.Encode()) {
+			wrong = fmt.Errorf("%s by %s is parked for %s by %s of %q, want %s by %s of %q", p.Record.Key,
+				p.Record.Envelope.LastWriterID, p.Reason, p.Path, p.From, want.Reason, want.Path, want.From)
 		}
 		return wrong == nil
 	})

@@ -14,6 +14,7 @@ import (
 func testParking(t *testing.T, open Opener) {
 	t.Helper()
 	t.Run("the room is bounded for each writer and in all", func(t *testing.T) { testParkedRoom(t, open) })
+	t.Run("writers that a peer makes up leave room for others", func(t *testing.T) { testParkedOfAPeer(t, open) })
 	t.Run("a refusal in any part of a batch holds the cursor", func(t *testing.T) { testRefusedPart(t, open) })
 	t.Run("what is released and covered goes to history", func(t *testing.T) { testParkedCovered(t, open) })
 	t.Run("many parked versions are released in several transactions", func(t *testing.T) { testParkedMany(t, open) })
@@ -66,6 +67,50 @@ func testParkedRoom(t *testing.T, open Opener) {
 	}
 	wantCursor(t, s, b.Cursor.Section, b.Cursor.Cursor, nil)
 	mustVerify(t, s)
+}
+
+// testParkedOfAPeer has a peer that delivers ever new writers: the bound of each
+// writer holds nothing back then.
+func testParkedOfAPeer(t *testing.T, open Opener) {
+	t.Helper()
+	dir := t.TempDir()
+	config := func(seed byte) store.Config {
+		cfg := Config(seed)
+		cfg.ParkedMax, cfg.ParkedPerPeerMax = 10, 4
+		return cfg
+	}
+	deliver := func(s *store.Store, from merge.InstanceID, first, n int, want store.Result) {
+		t.Helper()
+		b := store.Batch{Path: store.PathFeed, From: from}
+		for i := range n {
+			name := strconv.Itoa(first + i)
+			rec := NewAuthor(merge.InstanceID("writer-"+name), at(0)).Write(Key("memory", "", name), "text", 1)
+			b.Park = append(b.Park, store.Parked{Record: rec, Reason: store.ReasonAuthority})
+		}
+		if got, err := s.Merge(t.Context(), b); err != nil || got != want {
+			t.Errorf("%d of %q: merge gives %+v, %v, want %+v", n, from, got, err, want)
+		}
+		mustVerify(t, s)
+	}
+	s := mustOpen(t, open, dir, config(1))
+	deliver(s, "liar", 0, 9, store.Result{Parked: 4, Refused: 5})
+	deliver(s, "", 100, 9, store.Result{Parked: 4, Refused: 5})
+	mustClose(t, s)
+	s = mustOpen(t, open, dir, config(2))
+	deliver(s, "liar", 4, 5, store.Result{Refused: 5})
+	deliver(s, "honest", 200, 1, store.Result{Parked: 1})
+	// Whoever delivers again what is there takes no room for it.
+	deliver(s, "honest", 0, 4, store.Result{Parked: 4})
+	deliver(s, "liar", 4, 1, store.Result{Refused: 1})
+	if got, err := s.Reconsider(t.Context(), func(rec *merge.Record) store.Verdict {
+		if rec.Envelope.LastWriterID == "writer-0" {
+			return store.VerdictAdmit
+		}
+		return store.VerdictPark
+	}); err != nil || got != (store.Result{Applied: 1, Parked: 8}) {
+		t.Errorf("reconsider gives %+v, %v", got, err)
+	}
+	deliver(s, "liar", 4, 2, store.Result{Parked: 1, Refused: 1})
 }
 
 // testRefusedPart has the version without room in the first part of a batch,
