@@ -15,6 +15,7 @@ var (
 	seedFlag     = flag.Uint64("seed", 0, "the seed that TestSeed replays")
 	planFlag     = flag.String("plan", "", "the file with the plan that TestSeed replays")
 	traceFlag    = flag.Bool("simtrace", false, "TestSeed prints everything that happens")
+	shrinkFlag   = flag.Bool("shrink", false, "TestSeed makes a plan that fails short")
 	noGossipFlag = flag.Bool("nogossip", false, "TestSeed switches gossip off")
 )
 
@@ -27,7 +28,7 @@ func TestSeed(t *testing.T) {
 	case *seedFlag != 0:
 		plan = simulation.NewPlan(*seedFlag)
 	default:
-		t.Skip("replays one plan: -seed N, or -plan FILE; with -simtrace for every event, with -nogossip for a failure of TestSeedsWithoutGossip")
+		t.Skip("replays one plan: -seed N, or -plan FILE; with -simtrace for every event, -shrink for what is left of it, -nogossip for a failure of TestSeedsWithoutGossip")
 	}
 	var options simulation.Options
 	if *traceFlag {
@@ -39,12 +40,19 @@ func TestSeed(t *testing.T) {
 		withoutGossip(&plan)
 	}
 	t.Log(plan.String())
-	c, err := simulation.New(plan, options)
-	if err != nil {
+	c, err := simulation.Run(plan, options, nil)
+	if c == nil {
 		t.Fatal(err)
 	}
-	if err := c.Run(); err != nil {
+	if err != nil {
 		t.Error(err)
+	}
+	if err != nil && *shrinkFlag {
+		s, err := simulation.Shrink(t.Context(), plan, simulation.ShrinkConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("for simulation/testdata/regressions/%s:\n%s", s.FileName(), s.Text())
 	}
 	t.Logf("%s of virtual time, converged after %s\n%s\ntrace %s", c.Clock().Elapsed(), c.Took(), c.Coverage(), c.TraceSum())
 }

@@ -9,6 +9,6 @@
 // must be the same to the last event. A panic, be it of production code or of
 // the simulation, is a failure of its seed, not the end of the campaign.
 //
-// A [Failure] has the plan: package simulation replays it, and package shrink
-// makes it short.
+// A [Failure] has the plan: simulation.Run replays it, and [Config.Shrink] makes
+// it short.
 package campaign
