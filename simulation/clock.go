@@ -10,11 +10,12 @@ func epoch() time.Time { return time.Date(2027, time.March, 1, 8, 0, 0, 0, time.
 // instant happen in the order in which they were scheduled, so a run depends
 // on nothing but its seed. It belongs to one goroutine.
 type Clock struct {
-	began  time.Time     // the epoch
-	now    time.Duration // since then
-	jumped time.Duration
-	serial uint64
-	queue  eventQueue
+	began   time.Time     // the epoch
+	now     time.Duration // since then
+	jumped  time.Duration
+	stopped bool
+	serial  uint64
+	queue   eventQueue
 }
 
 // event is something that happens at a time since the epoch.
@@ -45,13 +46,16 @@ func (c *Clock) After(d time.Duration, do func()) {
 // RunFor lets d pass and everything in it happen.
 func (c *Clock) RunFor(d time.Duration) {
 	until := c.now + d
-	for len(c.queue) > 0 && c.queue[0].at <= until {
+	for len(c.queue) > 0 && c.queue[0].at <= until && !c.stopped {
 		next := c.queue.pop()
 		c.now = next.at
 		next.do()
 	}
 	c.now = until
 }
+
+// stop lets nothing happen any more; time still passes.
+func (c *Clock) stop() { c.stopped = true }
 
 // Jump lets d pass in which nobody does anything, as when every machine
 // sleeps: what was to happen happens d later.

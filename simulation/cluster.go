@@ -28,6 +28,9 @@ type Options struct {
 	// for nobody. It must not touch the cluster. The run is the same with and
 	// without it.
 	Observe func(Event)
+	// Stop is asked once a second of virtual time whether to end the run early;
+	// nil never does. The run then fails with ErrStopped.
+	Stop func() bool
 	// Sample is how often divergence is measured, in virtual time; 0 never.
 	// Without it there are no EventSample and EventEverywhere, and Propagation
 	// is empty.
@@ -159,6 +162,10 @@ func (c *Cluster) dial() {
 	c.network.ripen()
 	c.network.tend()
 	c.clock.After(time.Second, c.dial)
+	if c.options.Stop != nil && c.options.Stop() {
+		c.failure = ErrStopped
+		c.clock.stop()
+	}
 }
 
 // Plan returns what the cluster carries out. It must not be changed.
@@ -219,6 +226,9 @@ func (c *Cluster) Run() error {
 		c.Do(*s)
 	}
 	c.RunFor(c.plan.Rest)
+	if c.failure != nil {
+		return c.failure
+	}
 	c.checkCursors()
 	if err := c.Heal(); err != nil {
 		return err

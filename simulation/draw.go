@@ -11,15 +11,27 @@ import (
 type planner struct {
 	dice
 	plan   Plan
+	size   int // of the fleet; 0: to be drawn
 	length time.Duration
 	events []timed
 	keys   int
 }
 
 // NewPlan returns the plan of a seed.
-func NewPlan(seed uint64) Plan {
+func NewPlan(seed uint64) Plan { return NewPlanOf(seed, 0) }
+
+// DrawnMin and DrawnMax bound the fleets that plans are drawn for.
+const (
+	DrawnMin = 3
+	DrawnMax = 50
+)
+
+// NewPlanOf returns the plan of a seed for a fleet of a size, DrawnMin to
+// DrawnMax; 0 leaves it to the seed. A few that join an old fleet may come on
+// top.
+func NewPlanOf(seed uint64, replicas int) Plan {
 	d := newDice(seed, streamPlan)
-	p := planner{dice: d, plan: Plan{Seed: seed}}
+	p := planner{dice: d, plan: Plan{Seed: seed}, size: replicas}
 	p.fleet()
 	p.plan.Weather = p.weather()
 	p.length = p.duration(20*time.Second, 100*time.Second)
@@ -69,6 +81,9 @@ func (p *planner) fleet() {
 	p.plan.Replicas = p.between(3, 7)
 	if p.chance(0.5) {
 		p.plan.Replicas = p.between(3, 4)
+	}
+	if p.size > 0 {
+		p.plan.Replicas = p.size
 	}
 	p.plan.Topology = Mesh
 	if p.chance(0.3) {

@@ -9,7 +9,7 @@ const queueMax = 64
 // link is one direction between two replicas.
 type link struct {
 	weather  Weather
-	cut      bool  // messages vanish
+	cuts     int   // that are going on: messages vanish
 	down     bool  // likewise, of a line that flaps
 	clogged  bool  // messages wait
 	lossy    spell // the probability of a further loss
@@ -71,7 +71,7 @@ func (l *link) rate(now time.Time) int64 {
 // heal ends what is wrong with a link, but for what waits on it.
 func (l *link) heal(w Weather) {
 	l.weather = w
-	l.cut, l.down, l.clogged = false, false, false
+	l.cuts, l.down, l.clogged = 0, false, false
 	l.lossy, l.corrupt, l.throttle, l.hoard = spell{}, spell{}, spell{}, hoard{}
 }
 
@@ -130,7 +130,7 @@ func (n *Network) changed(l *link) {
 func (n *Network) pass(l *link, p parcel) {
 	w := &l.weather
 	switch now := n.clock.Now(); {
-	case l.cut || l.down:
+	case l.cuts > 0 || l.down:
 		n.cover.fault(FaultCut)
 		return
 	case n.dice.chance(p.loss):

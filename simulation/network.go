@@ -124,7 +124,7 @@ func (p *pair) open() bool { return p.whole() && !p.links[0].clogged && !p.links
 
 // whole reports whether messages pass both ways, sooner or later.
 func (p *pair) whole() bool {
-	return !p.links[0].cut && !p.links[0].down && !p.links[1].cut && !p.links[1].down
+	return p.links[0].cuts == 0 && !p.links[0].down && p.links[1].cuts == 0 && !p.links[1].down
 }
 
 // dial begins the connections that can begin. The owner calls it every now and
@@ -398,5 +398,22 @@ func (n *Network) allow(number int, allowed bool) {
 	}
 	for _, p := range n.of[number] {
 		n.disconnect(p, 20*time.Second)
+	}
+}
+
+// cut lets nothing through links until end is called, or the network heals.
+// Another cut of the same link may go on.
+func (n *Network) cut(links []*link) (end func()) {
+	for _, l := range links {
+		l.cuts++
+	}
+	era := n.era
+	return func() {
+		if n.era != era {
+			return
+		}
+		for _, l := range links {
+			l.cuts--
+		}
 	}
 }

@@ -66,23 +66,22 @@ func (a atlas) far(messages int) time.Duration {
 // while.
 func (c *Cluster) cutLine(s Step) {
 	from, to := c.atlas.site(s.Replica), c.atlas.site(s.Peer)
-	cut := func(is bool) {
-		for _, p := range c.network.pairs {
-			a, b := c.atlas.site(p.a), c.atlas.site(p.b)
-			if a == from && b == to {
-				p.links[0].cut = is
-			}
-			if b == from && a == to {
-				p.links[1].cut = is
-			}
+	var links []*link
+	for _, p := range c.network.pairs {
+		a, b := c.atlas.site(p.a), c.atlas.site(p.b)
+		if a == from && b == to {
+			links = append(links, &p.links[0])
+		}
+		if b == from && a == to {
+			links = append(links, &p.links[1])
 		}
 	}
 	c.cover.fault(FaultAsymmetric)
 	ended := c.watch.begin(Event{Fault: FaultAsymmetric, Replica: s.Replica, Peer: s.Peer})
-	cut(true)
+	mended := c.network.cut(links)
 	c.clock.After(c.dice.duration(0, 60*time.Second), func() { c.network.notice() })
 	c.clock.After(s.For, func() {
-		cut(false)
+		mended()
 		ended()
 	})
 }

@@ -11,7 +11,8 @@ import (
 type Propagation struct {
 	// Writes are the acknowledged ones of what all members share.
 	Writes int
-	// Times are those of the writes that are everywhere, as they came there.
+	// Times are those of the writes that are everywhere, as they came there; not
+	// of those made while all others were away.
 	Times []time.Duration
 	// CatchUps are how long members that came back to the network took until they
 	// held all that they lacked then of what the others that were there held. Who

@@ -18,6 +18,15 @@ func (s replicaSet) empty() bool {
 	return !slices.ContainsFunc(s, func(w uint64) bool { return w != 0 })
 }
 
+// size returns how many are in the set.
+func (s replicaSet) size() int {
+	n := 0
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
 // meets reports whether two sets have a member in common.
 func (s replicaSet) meets(other replicaSet) bool {
 	for i := range s {

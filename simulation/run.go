@@ -8,8 +8,8 @@ import (
 
 // Run runs a plan to its end, and then check, nil for none, on a fleet that is
 // as it should be. A panic on the way is a violation of InvariantPanic. The
-// cluster is nil when it came to none. Errors: ErrPlan, ErrFailed, and those of
-// New and check.
+// cluster is nil when it came to none. Errors: ErrPlan, ErrFailed, ErrStopped, and
+// those of New and check.
 func Run(plan Plan, options Options, check func(*Cluster) error) (c *Cluster, err error) {
 	defer func() {
 		if p := recover(); p != nil {

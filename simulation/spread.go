@@ -257,7 +257,7 @@ func (s *spread) weigh(k *spreadKey) {
 		if !covered && !v.holders.empty() {
 			k.missing += s.begun.lacking(have)
 		}
-		if v.pending && s.present.lacking(have) == 0 {
+		if v.pending && have.meets(s.present) && s.present.lacking(have) == 0 {
 			s.everywhere(v)
 		}
 	}
@@ -268,8 +268,13 @@ func (s *spread) weigh(k *spreadKey) {
 	})
 }
 
+// everywhere notes that all who are there have a version. Where nobody but its
+// writer is, that says nothing of how long it took.
 func (s *spread) everywhere(v *spreadVersion) {
 	v.pending = false
+	if s.present.size() < 2 {
+		return
+	}
 	s.result.Times = append(s.result.Times, s.awake()-v.awake)
 	s.cluster.watch.emit(Event{
 		Kind: EventEverywhere, Replica: s.cluster.numberOf(v.Writer), Peer: Nobody,

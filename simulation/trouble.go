@@ -42,19 +42,18 @@ func (s *Step) within(number int) bool {
 
 // partition keeps a group and the others apart for a while.
 func (c *Cluster) partition(s Step) {
-	apart := func(cut bool) {
-		for _, p := range c.network.pairs {
-			if s.within(p.a) != s.within(p.b) {
-				p.links[0].cut, p.links[1].cut = cut, cut
-			}
+	var between []*link
+	for _, p := range c.network.pairs {
+		if s.within(p.a) != s.within(p.b) {
+			between = append(between, &p.links[0], &p.links[1])
 		}
 	}
 	c.cover.fault(FaultPartition)
 	ended := c.watch.begin(Event{Fault: FaultPartition, Replica: Nobody, Peer: Nobody, Group: s.Group, Count: s.Count})
-	apart(true)
+	mended := c.network.cut(between)
 	c.clock.After(c.dice.duration(0, 30*time.Second), func() { c.network.notice() })
 	c.clock.After(s.For, func() {
-		apart(false)
+		mended()
 		ended()
 	})
 }
@@ -65,13 +64,12 @@ func (c *Cluster) asymmetric(s Step) {
 	if p == nil {
 		return
 	}
-	l := p.from(s.Replica)
 	c.cover.fault(FaultAsymmetric)
 	ended := c.watch.begin(Event{Fault: FaultAsymmetric, Replica: s.Replica, Peer: s.Peer})
-	l.cut = true
+	mended := c.network.cut([]*link{p.from(s.Replica)})
 	c.clock.After(c.dice.duration(0, 60*time.Second), func() { c.network.notice() })
 	c.clock.After(s.For, func() {
-		l.cut = false
+		mended()
 		ended()
 	})
 }

@@ -39,6 +39,10 @@ const (
 // ErrFailed is wrapped by what Run and Check find wrong, each a *Violation.
 var ErrFailed = errors.New("simulation: the fleet is wrong")
 
+// ErrStopped is returned for a run that Options.Stop ended. It says nothing of
+// the fleet.
+var ErrStopped = errors.New("simulation: stopped")
+
 // Violation is the first thing that went wrong in a run.
 type Violation struct { //nolint:errname // it is what was violated; an error by the way
 	Invariant Invariant

@@ -24,7 +24,7 @@ type outcome struct {
 	plan            simulation.Plan
 	repeated        bool
 	failure         *Failure
-	err             error // the plan is none
+	err             error // the plan is none, or the run was stopped
 }
 
 // Run runs every seed. What goes wrong in a run is a [Failure] of the result;
@@ -44,7 +44,10 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 				if place >= len(cfg.Seeds) {
 					return
 				}
-				o := cfg.run(place) //nolint:contextcheck // a run computes, and waits for nothing
+				o := cfg.run(ctx, place)
+				if ctx.Err() != nil && errors.Is(o.err, simulation.ErrStopped) {
+					return
+				}
 				if o.err != nil {
 					cancel(fmt.Errorf("seed %d: %w", cfg.Seeds[place], o.err))
 					return
@@ -58,14 +61,18 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 }
 
 // run runs the seed at a place, twice when its turn has come.
-func (c *Config) run(place int) outcome {
+func (c *Config) run(ctx context.Context, place int) outcome {
 	seed := c.Seeds[place]
-	first := c.runOnce(seed)
+	first := c.runOnce(ctx, seed)
 	if !c.repeats(place) || first.err != nil {
 		return first
 	}
 	first.repeated = true
-	if second := c.runOnce(seed); second.trace != first.trace {
+	second := c.runOnce(ctx, seed)
+	if second.err != nil {
+		return second
+	}
+	if second.trace != first.trace {
 		first.failure = failed(seed, first.plan, &simulation.Violation{
 			Invariant: simulation.InvariantDeterminism,
 			Text:      fmt.Sprintf("one run ended with the trace %s (%v), another with %s (%v)", first.trace, first.failure, second.trace, second.failure),
@@ -75,13 +82,13 @@ func (c *Config) run(place int) outcome {
 }
 
 // runOnce runs a seed.
-func (c *Config) runOnce(seed uint64) (o outcome) {
+func (c *Config) runOnce(ctx context.Context, seed uint64) (o outcome) {
 	plan, err := c.plan(seed)
 	if err != nil {
 		return outcome{failure: failed(seed, plan, err)}
 	}
-	cluster, err := c.runPlan(plan)
-	if errors.Is(err, simulation.ErrPlan) {
+	cluster, err := c.runPlan(ctx, plan)
+	if errors.Is(err, simulation.ErrPlan) || errors.Is(err, simulation.ErrStopped) {
 		return outcome{err: err}
 	}
 	if cluster != nil {
@@ -104,9 +111,13 @@ func (c *Config) plan(seed uint64) (plan simulation.Plan, err error) {
 	return c.Plan(seed), nil
 }
 
-// runPlan runs a plan and looks at what became of it.
-func (c *Config) runPlan(plan simulation.Plan) (*simulation.Cluster, error) {
-	return simulation.Run(plan, c.Options(), c.Check)
+// runPlan runs a plan, unless ctx ends before it does, and looks at what became
+// of it.
+func (c *Config) runPlan(ctx context.Context, plan simulation.Plan) (*simulation.Cluster, error) {
+	options := c.Options()
+	own := options.Stop
+	options.Stop = func() bool { return ctx.Err() != nil || own != nil && own() }
+	return simulation.Run(plan, options, c.Check) //nolint:contextcheck // it ends by Stop
 }
 
 func outcomeOf(c *simulation.Cluster) outcome {

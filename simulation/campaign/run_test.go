@@ -173,3 +173,24 @@ func TestACancelledCampaignSaysWhatItDid(t *testing.T) {
 		t.Errorf("want 5 to 7 seeds and no hash, got %s", result)
 	}
 }
+
+// TestACampaignEndsWithinARun holds that the end of ctx does not wait for runs
+// that take long, and that such a run counts nowhere.
+func TestACampaignEndsWithinARun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	result, err := campaign.Run(ctx, campaign.Config{
+		Seeds: campaign.Fresh(0, 4), Workers: 1,
+		Plan: func(seed uint64) simulation.Plan {
+			plan := small(seed)
+			if seed == 3 {
+				plan.Rest = 50 * 365 * 24 * time.Hour
+				cancel()
+			}
+			return plan
+		},
+	})
+	if !errors.Is(err, context.Canceled) || result.Seeds != 2 || len(result.Failures) != 0 {
+		t.Errorf("error %v, %d seeds, failures %v", err, result.Seeds, result.Failures)
+	}
+}

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"errors"
 
 	"github.com/fleetsync/fleetd/simulation"
 )
@@ -14,8 +15,11 @@ func (c Config) Shrink(ctx context.Context, f *Failure, runs int) (*simulation.S
 	c = c.withDefaults()
 	return simulation.Shrink(ctx, f.Plan, simulation.ShrinkConfig{
 		Runs: runs,
-		Fails: func(plan simulation.Plan) *simulation.Violation { //nolint:contextcheck // a run computes, and waits for nothing
-			_, err := c.runPlan(plan)
+		Fails: func(plan simulation.Plan) *simulation.Violation {
+			_, err := c.runPlan(ctx, plan)
+			if errors.Is(err, simulation.ErrStopped) {
+				return nil
+			}
 			return simulation.ViolationOf(err)
 		},
 	})
