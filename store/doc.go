@@ -27,7 +27,8 @@
 //   - I6: a failed transaction leaves the memory of the store as it was
 //     (storetest faults).
 //   - I7: bytes that are not what was written are ErrCorrupt, never a wrong
-//     value (storetest corruption).
+//     value (storetest corruption). So is a row that is gone, where another row
+//     tells of it; see the hazards for those where none does.
 //   - I8: parked versions and histories are bounded, and no peer that makes up
 //     writers takes the room of what others deliver (storetest).
 //
@@ -37,6 +38,18 @@
 //     at an earlier, consistent point. Cursors of partners then lie beyond the
 //     end of their incarnation ([CursorBeyond]); only a reconciliation tells
 //     what else is missing.
+//   - A row that is gone without a trace is noticed at Open when it is one of the
+//     store's own (m/, but for incarnations, the index and local values); it marks
+//     its section as Suspect when it is one of v/, which nobody acts on yet; r/ is
+//     noticed by whoever reads the key; s/, h/, i/ 1 and, of heads, e/ by Verify
+//     alone. Of other events, parked versions, rows of the indexer, cursors,
+//     resume points, incarnations and local values nobody knows that they were
+//     there. Cursors and resume points are made again, and cost one
+//     reconciliation; a parked version comes again when it shows in the roots of
+//     others; index rows and local values stay lost (storetest lost rows). Nothing
+//     is repaired yet: a store that lost a row of s/ cannot offer that version,
+//     and one that lost a row of v/ holds less than its partners until a
+//     comparison of roots brings it again.
 //   - A copied or restored store has the identity of the original. The
 //     incarnations tell them apart; whoever opens it must take care of the key.
 //   - When an engine fails in its commit, the outcome is unknown. The caller gets

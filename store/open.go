@@ -75,6 +75,9 @@ func (s *Store) beginIncarnation(tx Txn) error {
 	format, err := get(tx, []byte(keyFormat))
 	switch {
 	case errors.Is(err, ErrNotFound):
+		if err := wantEmpty(tx); err != nil {
+			return err
+		}
 		if err := s.create(tx); err != nil {
 			return err
 		}
@@ -101,6 +104,15 @@ func (s *Store) beginIncarnation(tx Txn) error {
 	}
 	s.openings, err = addOpening(tx, openings, end.seq, s.cfg.Rand)
 	return err
+}
+
+// wantEmpty makes sure that an engine without a format row holds nothing else
+// either: a new store over the rows of an old one would begin its places in the
+// feed and its stamps again. Errors: ErrCorrupt.
+func wantEmpty(tx Txn) error {
+	return tx.Scan(nil, nil, false, func(key, _ []byte) (bool, error) {
+		return false, fmt.Errorf("%w: no format row, although there are others, such as %.40q", ErrCorrupt, key)
+	})
 }
 
 // create writes the rows of a new store.

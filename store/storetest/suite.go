@@ -31,6 +31,7 @@ func RunSuite(t *testing.T, open Opener) {
 		{"Index", testIndex},
 		{"Faults", testFaults},
 		{"Corruption", testCorruption},
+		{"LostRows", testLostRows},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
