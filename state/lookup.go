@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,6 +73,15 @@ func liveMemory(r *store.Reader, key merge.Key) (MemoryItem, error) {
 		}
 	}
 	return MemoryItem{}, fmt.Errorf("%w: %s", ErrNotFound, key)
+}
+
+// promised is the error of reading what a row of the index says is live. When it
+// is not there, the disk has lost it: index and record are written at once.
+func promised(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%w: the index promises a record that is not there: %v", store.ErrCorrupt, err) //nolint:errorlint // to callers, nothing must say that there is none
+	}
+	return err
 }
 
 // scanIndex calls fn for each row under a prefix of components, in order, with

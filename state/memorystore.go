@@ -79,7 +79,7 @@ func (m memory) Get(ctx context.Context, id string) (MemoryItem, error) {
 			return err
 		}
 		found, err = liveMemory(r, key)
-		return err
+		return promised(err)
 	})
 	return found, err
 }
@@ -147,7 +147,7 @@ func (m memory) newest(ctx context.Context, limit int, matches func(*MemoryItem)
 			}
 			it, err := liveMemory(r, memoryKey(parseScopeID(scope), rest[1]))
 			if err != nil {
-				return false, err
+				return false, promised(err)
 			}
 			if matches(&it) {
 				found = append(found, it)

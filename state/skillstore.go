@@ -85,7 +85,7 @@ func (s skills) Get(ctx context.Context, idOrSlug string) (Skill, error) {
 			return err
 		}
 		found, err = liveSkill(r, key)
-		return err
+		return promised(err)
 	})
 	return found, err
 }
@@ -113,7 +113,7 @@ func (s skills) List(ctx context.Context, scope Scope) ([]Skill, error) {
 		return scanIndex(r, func(name []string, _ []byte) (bool, error) {
 			sk, err := liveSkill(r, skillKey(scope, name[0]))
 			list = append(list, sk)
-			return true, cmp.Or(err, ctx.Err())
+			return true, cmp.Or(promised(err), ctx.Err())
 		}, indexSkillIn, scopeID(scope))
 	})
 	if err != nil {
@@ -137,7 +137,7 @@ func (s skills) Search(ctx context.Context, text string, limit int) ([]Skill, er
 			}
 			sk, err := liveSkill(r, skillKey(parseScopeID(name[1]), name[0]))
 			if err != nil {
-				return false, err
+				return false, promised(err)
 			}
 			if q.matches(append([]string{sk.Slug, sk.Name, sk.Body}, sk.Tags...)...) {
 				found = append(found, sk)
