@@ -54,6 +54,9 @@ func (r *Replica) lookAt(t target) error {
 // said otherwise, may show; one that nobody wrote may not.
 func (m *model) saw(r *Replica, key merge.Key, seen sight) {
 	newest := r.newest[key]
+	if r.damaged {
+		newest = nil // it may be lost, without a trace
+	}
 	shown := m.shown(key, newest, seen)
 	switch {
 	case shown != nil && !shown.record.Envelope.Deleted && shown.text != "" && shown.text != seen.text && !m.cloned[key]:

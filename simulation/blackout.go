@@ -27,7 +27,7 @@ func (c *Cluster) lie(r *Replica, s Step) {
 }
 
 func (c *Cluster) revealLies(r *Replica, count int) {
-	if r.process == nil || r.disk.cache == nil {
+	if r.process == nil || r.disk.cache == nil || r.damaged {
 		return
 	}
 	r.goDark(time.Second)
@@ -37,9 +37,7 @@ func (c *Cluster) revealLies(r *Replica, count int) {
 		r.note("loses %d acknowledged updates", lost)
 		err = c.model.forgets(r)
 	}
-	if err != nil {
-		c.fail(InvariantSoundDisk, "reading a disk: %v", err)
-	}
+	c.mustRead(err)
 }
 
 // fill leaves no room on a disk for a while. What is there can be read all the
@@ -50,7 +48,7 @@ func (c *Cluster) fill(r *Replica, s Step) {
 	}
 	r.disk.flaws.full = true
 	c.clock.After(s.For/2, func() {
-		if r.process == nil || r.disk.flaws.unreadable > 0 {
+		if r.process == nil || r.disk.flaws.unreadable > 0 || r.damaged {
 			return
 		}
 		if _, err := r.reading(scopes()); err != nil {

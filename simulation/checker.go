@@ -67,7 +67,7 @@ func (c *Cluster) difference() (string, error) {
 }
 
 // members returns the replicas that the fleet takes in and whose machines are
-// still there.
+// still there and sound.
 func (c *Cluster) members() []*Replica {
 	var members []*Replica
 	for _, r := range c.replicas {
@@ -81,6 +81,11 @@ func (c *Cluster) members() []*Replica {
 func (c *Cluster) byStranger(id merge.InstanceID) bool {
 	n := c.numberOf(id)
 	return n >= 0 && !c.replicas[n].admitted()
+}
+
+func (c *Cluster) byMember(id merge.InstanceID) bool {
+	n := c.numberOf(id)
+	return n >= 0 && c.replicas[n].member()
 }
 
 // shared reports whether every member shares a section but while it has
@@ -292,10 +297,11 @@ func (c *Cluster) compareKey(r *Replica, key merge.Key, held, want []merge.Versi
 }
 
 // checkStatus holds what an engine says of its peers to the truth. With more
-// peers than partners, some have not been compared with since.
+// peers than partners, some have not been compared with since; that a machine is
+// gone may not have been noticed yet.
 func (c *Cluster) checkStatus(r *Replica) {
 	for _, p := range r.Engine().Peers() {
-		if len(r.Engine().Peers()) <= 4 && !p.InSync && !c.byStranger(p.ID) {
+		if len(r.Engine().Peers()) <= 4 && !p.InSync && c.byMember(p.ID) {
 			c.fail(InvariantStatus, "replica %d says that it is not in sync with %d: %+v", r.number, c.numberOf(p.ID), p)
 		}
 	}

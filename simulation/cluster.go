@@ -247,26 +247,16 @@ func (c *Cluster) Heal() error {
 	c.watch.heal()
 	c.spread.heal()
 	c.network.heal(c.atlas.sound)
+	lost := false
 	for _, r := range c.replicas {
-		if r.gone {
-			continue
-		}
-		r.putBack()
-		r.disk.repair()
-		if r.process != nil && r.process.stopped {
-			r.process.wake()
-		}
-		r.mendClock()
-		if r.withheld != c.plan.Withheld[r.number] { // what is shared is read at the start
-			r.withheld = c.plan.Withheld[r.number]
-			r.kill(0)
-		}
-		r.launch()
-		if r.process == nil {
-			c.fail(InvariantSoundDisk, "replica %d does not start on a sound disk", r.number)
-			return c.failure
-		}
-		r.process.slow = 0
+		c.mend(r)
+		lost = lost || r.gone
+	}
+	if c.failure != nil {
+		return c.failure
+	}
+	if lost {
+		c.RunFor(2 * time.Second) // what they had sent may be on its way
 	}
 	if wait := c.model.horizon().Wall - hlc.DriftMax.Milliseconds() - c.clock.Now().UnixMilli(); wait > 0 {
 		c.trace.note("plan", "until the newest stamp is admissible")
@@ -274,6 +264,32 @@ func (c *Cluster) Heal() error {
 	}
 	c.restate()
 	return c.failure
+}
+
+// mend ends all faults of one machine.
+func (c *Cluster) mend(r *Replica) {
+	if r.damaged && !r.gone {
+		c.setAside(r)
+	}
+	if r.gone {
+		return
+	}
+	r.putBack()
+	r.disk.repair()
+	if r.process != nil && r.process.stopped {
+		r.process.wake()
+	}
+	r.mendClock()
+	if r.withheld != c.plan.Withheld[r.number] { // what is shared is read at the start
+		r.withheld = c.plan.Withheld[r.number]
+		r.kill(0)
+	}
+	r.launch()
+	if r.process == nil {
+		c.fail(InvariantSoundDisk, "replica %d does not start on a sound disk", r.number)
+		return
+	}
+	r.process.slow = 0
 }
 
 // Bound returns how long the fleet may take to become one after the last

@@ -81,6 +81,7 @@ const (
 	SometimesFastForward    Marker = "cursor fast-forward"
 	SometimesRefused        Marker = "refused room"
 	SometimesWithheld       Marker = "family withheld"
+	SometimesDamageNoticed  Marker = "damage noticed"
 	SometimesUnacknowledged Marker = "unacknowledged write kept"
 	SometimesOwnRead        Marker = "own write read"
 	SometimesForeignRead    Marker = "foreign write read"
@@ -180,7 +181,7 @@ func AllMarkers() []Marker {
 		SometimesFeed, SometimesPage, SometimesPageResumed, SometimesCursorInvalid, SometimesForcedListing,
 		SometimesGossip, SometimesAnnounced, SometimesParked, SometimesParkedFuture, SometimesReleased,
 		SometimesConflict, SometimesDelete, SometimesRevival, SometimesTimeout, SometimesFastForward,
-		SometimesUnacknowledged, SometimesRefused, SometimesWithheld, SometimesOwnRead, SometimesForeignRead,
+		SometimesUnacknowledged, SometimesDamageNoticed, SometimesRefused, SometimesWithheld, SometimesOwnRead, SometimesForeignRead,
 		SometimesRevised, SometimesReviseRefused, SometimesImport,
 	}
 }

@@ -20,9 +20,7 @@ func (c *Cluster) checkCursors() {
 				continue
 			}
 			for _, s := range peer.Store().Sections() {
-				if err := c.checkCursor(r, peer, s.Section, store.Cursor{}); err != nil {
-					c.fail(InvariantSoundDisk, "reading a store: %v", err)
-				}
+				c.mustRead(c.checkCursor(r, peer, s.Section, store.Cursor{}), r, peer)
 			}
 		}
 	}
@@ -35,9 +33,7 @@ func (c *Cluster) checkMove(r *Replica, m *store.CursorMove, before store.Cursor
 	if r.process == nil || peer.process == nil {
 		return
 	}
-	if err := c.checkCursor(r, peer, m.Section, before); err != nil {
-		c.fail(InvariantSoundDisk, "reading a store: %v", err)
-	}
+	c.mustRead(c.checkCursor(r, peer, m.Section, before), r, peer)
 }
 
 // cursor returns where a replica stands in the feed of a peer; the zero Cursor
@@ -56,6 +52,9 @@ func (r *Replica) cursor(peer merge.InstanceID, section merge.Section) (at store
 // checkCursor looks at what lies behind a place that was looked at before, of
 // the same opening of the peer's store; at everything when there is none.
 func (c *Cluster) checkCursor(r, peer *Replica, section merge.Section, seen store.Cursor) error {
+	if r.damaged {
+		return nil // it may have lost what had come
+	}
 	if r.Store().State(section).Sum == peer.Store().State(section).Sum {
 		return nil // all that is in that feed is held here
 	}

@@ -13,7 +13,8 @@
 //     about what they have written, or come back from a backup;
 //   - clocks are wrong by seconds, by more than the fleet tolerates or by decades,
 //     are set while processes run, or stand still;
-//   - machines sleep, are lost, or start without their disk or with another's;
+//   - machines sleep, are lost, start without their disk or with another's, or
+//     have a disk that loses bits and rows;
 //   - members are away for days or a year, join late and several at once, run a
 //     later build, stop sharing a family and begin again, or write before anybody
 //     knows that they may.
@@ -94,6 +95,8 @@
 //   - I6: no version is merged whose stamp lies too far ahead, and no honest
 //     clock is led away from true time.
 //   - I7: no version is merged that the statements known there do not admit.
+//   - I10: what a damaged disk gives is as it was written, or an error; no peer
+//     gets anything else.
 //   - I11: records are held byte for byte as they were written.
 //   - I12: after the last fault the fleet is one within [Cluster.Bound].
 //   - I14: the feed has each held version once; the store's own rows agree.
@@ -110,6 +113,10 @@
 //
 // # Hazards
 //
+//   - Nothing repairs a damaged disk yet, and not every row that is gone leaves a
+//     trace (the hazards of package store list which do not). So a replica with
+//     such a disk ends as a lost machine does, at the latest when all faults end,
+//     and what it does not show any more is not held against it.
 //   - A replica whose disk was rolled back writes nothing until its clock has
 //     passed all that it had issued before, and of keys whose writes it has
 //     forgotten only the head is checked: its next write under the same identity

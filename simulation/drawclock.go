@@ -32,7 +32,7 @@ func (p *planner) clocks() {
 		p.add(at+p.duration(0, 10*time.Second), Step{Act: ActBurst, Replica: r, Count: p.between(1, pick(p.dice, 10, 10, 200))})
 		p.writes(r, at, still, 8)
 	}
-	if p.chance(0.25) {
+	if p.chance(0.35) {
 		r, at, lost := p.replica(), p.at(), p.duration(time.Second, 30*time.Second)
 		p.add(at, Step{Act: ActEpoch, Replica: r, For: lost})
 		p.writes(r, at, 2*lost, 4)
@@ -50,7 +50,7 @@ func (p *planner) writes(r int, from, within time.Duration, count int) {
 // or for as long as everybody else lives on, or for hours.
 func (p *planner) pauses() {
 	for _, act := range []Act{ActPause, ActSuspend} {
-		if !p.chance(0.3) {
+		if !p.chance(0.38) {
 			continue
 		}
 		r, at, still := p.replica(), p.at(), p.duration(time.Second, p.length)

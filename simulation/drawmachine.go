@@ -16,7 +16,7 @@ func (p *planner) machines() {
 // power draws losses of power within updates.
 func (p *planner) power() {
 	for _, act := range []Act{ActPowerLost, ActPowerTorn, ActPowerWhole} {
-		if p.chance(0.35) {
+		if p.chance(0.38) {
 			p.add(p.at(), Step{Act: act, Replica: p.replica(), Count: p.between(1, 6), For: p.duration(0, 10*time.Second)})
 		}
 	}
@@ -54,12 +54,33 @@ func (p *planner) losses() {
 	if p.chance(0.2) {
 		p.add(p.at(), Step{Act: ActWipe, Replica: p.replica(), For: p.duration(time.Second, 20*time.Second)})
 	}
-	if p.plan.Topology != Mesh || !p.chance(0.5) {
+	if p.plan.Topology != Mesh || !p.chance(0.75) {
 		return // the fleet would fall apart
 	}
 	lost, at := 1+p.IntN(p.plan.Replicas-1), p.at()
-	p.add(at, Step{Act: pick(p.dice, ActRetire, ActRetire, ActRetire, ActWipe), Replica: lost})
+	if p.chance(0.5) {
+		p.add(at, Step{Act: pick(p.dice, ActRetire, ActRetire, ActRetire, ActWipe), Replica: lost})
+	} else {
+		p.decay(lost, at)
+	}
 	p.spare(at)
+}
+
+// decay draws a disk that loses rows and bits, and whose machine starts anew
+// now and then.
+func (p *planner) decay(r int, at time.Duration) {
+	for range p.between(1, 4) {
+		s := Step{Act: pick(p.dice, ActFlip, ActLoseRow), Replica: r}
+		if p.chance(0.4) {
+			s.For = p.duration(0, 5*time.Second)
+		}
+		p.add(at, s)
+		p.writes(r, at, 20*time.Second, 4)
+		at += p.duration(0, 20*time.Second)
+	}
+	for range 3 {
+		p.add(at+p.duration(0, 20*time.Second), Step{Act: ActAudit})
+	}
 }
 
 // spare draws a replica that joins anew after a machine was lost.

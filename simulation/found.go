@@ -113,8 +113,8 @@ func (r *Replica) own(st *store.Store) error {
 func (r *Replica) admitted() bool { return r.cluster.plan.Grants[r.number] != GrantNever }
 
 // member reports whether the replica is one that the fleet must agree with: it
-// is admitted, and its machine is still there.
-func (r *Replica) member() bool { return r.admitted() && !r.gone }
+// is admitted, and its machine is still there and sound.
+func (r *Replica) member() bool { return r.admitted() && !r.gone && !r.damaged }
 
 // launch starts a replica, again and again while its disk fails.
 func (r *Replica) launch() {
@@ -126,6 +126,8 @@ func (r *Replica) launch() {
 	case err == nil && r.away != nil:
 		r.cluster.fail(InvariantOwnStore, "replica %d starts on a disk that is not its own (%s)", r.number, r.foreign)
 	case err == nil:
+	case r.tells(err), r.damaged && errors.Is(err, errNoStore):
+		r.noticed(err)
 	case errors.Is(err, errNoStore), errors.Is(err, state.ErrForeignStore):
 		r.refused(err)
 	case errors.Is(err, errDisk), errors.Is(err, store.ErrFull):

@@ -41,6 +41,26 @@ func (m *model) forgets(r *Replica) error {
 	return m.lost()
 }
 
+// overlooks notes that a replica whose disk is damaged writes a key, of which
+// it may have lost what it wrote before: then it covers what it has not seen.
+func (m *model) overlooks(r *Replica, rec *merge.Record) {
+	key := rec.Key
+	err := r.read(func(s *store.Reader) error {
+		for _, w := range m.order {
+			if w.record.Key != key || w.record.Envelope.LastWriterID != r.ID() || w.record.Hash() == rec.Hash() {
+				continue
+			}
+			remembered, err := remembers(s, &w.record)
+			if err != nil {
+				return err
+			}
+			m.cloned[key] = m.cloned[key] || !remembered
+		}
+		return nil
+	})
+	m.cloned[key] = m.cloned[key] || err != nil
+}
+
 // lost is called when a disk has lost something: what is on no disk of a member
 // is owed to nobody any more.
 func (m *model) lost() error {

@@ -28,9 +28,7 @@ func (c *Cluster) retire(r *Replica) {
 	r.withheld = c.plan.Withheld[r.number] // it cannot take back what it had shared
 	r.note("is gone")
 	c.spread.gone(r)
-	if err := c.model.lost(); err != nil {
-		c.fail(InvariantSoundDisk, "reading a disk: %v", err)
-	}
+	c.mustRead(c.model.lost())
 }
 
 // expendable reports whether the fleet can be checked without a replica.
@@ -57,7 +55,7 @@ func (c *Cluster) wipe(r *Replica, s Step) {
 
 // swap lets two machines start with each other's disk, for a while.
 func (c *Cluster) swap(r, peer *Replica, s Step) {
-	if r == peer || peer.amiss() || r.started == 0 || peer.started == 0 {
+	if r == peer || peer.amiss() || peer.damaged || r.started == 0 || peer.started == 0 {
 		return
 	}
 	r.kill(c.dice.duration(0, 5*time.Second))

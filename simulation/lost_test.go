@@ -61,3 +61,36 @@ func TestAnotherDiskIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestADamagedDiskHarmsNobody holds that a disk that loses rows and bits gives
+// either what was written or an error, that its node stops when it meets one,
+// and that the others miss nothing but what only that disk had.
+func TestADamagedDiskHarmsNobody(t *testing.T) {
+	noticed := 0
+	for seed := range uint64(20) {
+		for _, act := range []simulation.Act{simulation.ActFlip, simulation.ActLoseRow} {
+			plan := simulation.Calm(40+seed, 4)
+			plan.Absent = []int{3}
+			c := newCluster(t, plan)
+			c.RunFor(time.Minute)
+			for k := range 12 {
+				c.Do(simulation.Step{Act: simulation.ActWrite, Replica: k % 3, Count: k % 5})
+				c.RunFor(time.Second)
+			}
+			for range 6 {
+				c.Do(simulation.Step{Act: act, Replica: 1, For: time.Second})
+				c.RunFor(20 * time.Second)
+				c.Do(simulation.Step{Act: simulation.ActWrite, Replica: 1, Count: 1})
+				c.Do(simulation.Step{Act: simulation.ActWrite, Replica: 0, Count: 2})
+				c.Do(simulation.Step{Act: simulation.ActRead, Replica: 1, Count: 2})
+				c.RunFor(20 * time.Second)
+			}
+			c.Do(simulation.Step{Act: simulation.ActJoin, Replica: 3})
+			finish(t, c)
+			noticed += c.Coverage().Markers[simulation.SometimesDamageNoticed]
+		}
+	}
+	if noticed < 10 {
+		t.Errorf("%d of 40 nodes have noticed", noticed)
+	}
+}

@@ -12,6 +12,8 @@ const (
 	ActRetire     Act = "retire"      // the machine of Replica is lost for good
 	ActWipe       Act = "wipe"        // Replica starts without its disk, For; for good when that is 0
 	ActSwap       Act = "swap"        // Replica and Peer start with each other's disk, For
+	ActFlip       Act = "bit flip"    // a bit of a row on the disk of Replica is wrong; it starts anew after For, if that is set
+	ActLoseRow    Act = "lost row"    // likewise; the row is gone
 	ActStep       Act = "clock step"  // Replica's clock is wrong by For from now on, and its process goes on
 	ActFreeze     Act = "freeze"      // Replica's clock stands still, For
 	ActEpoch      Act = "epoch"       // Replica starts in 1970; its clock is set after For
@@ -29,6 +31,8 @@ const (
 	FaultRetired    Fault = "retired"     // a machine is lost, disk and all
 	FaultWiped      Fault = "wiped"       // a machine did not start without its disk
 	FaultSwapped    Fault = "swapped"     // a machine did not start with another's disk
+	FaultBitFlip    Fault = "bit flip"    // a row is not what was written
+	FaultLostRow    Fault = "lost row"    // a row is gone
 
 	FaultStepForward Fault = "step forward" // a clock was put forward under a process
 	FaultStepBack    Fault = "step back"    // a clock was put back under a process
@@ -41,7 +45,7 @@ const (
 func machineActs() []Act {
 	return []Act{
 		ActPowerLost, ActPowerTorn, ActPowerWhole, ActLie, ActFull, ActRetire, ActWipe, ActSwap,
-		ActStep, ActFreeze, ActEpoch, ActPause, ActSuspend,
+		ActFlip, ActLoseRow, ActStep, ActFreeze, ActEpoch, ActPause, ActSuspend,
 	}
 }
 
@@ -49,7 +53,7 @@ func machineFaults() []Fault {
 	return []Fault{
 		FaultPowerLost, FaultPowerTorn, FaultPowerWhole, FaultLyingDisk, FaultDiskFull,
 		FaultRetired, FaultWiped, FaultSwapped,
-		FaultStepForward, FaultStepBack, FaultFrozen, FaultEpoch, FaultPause, FaultSuspend,
+		FaultBitFlip, FaultLostRow, FaultStepForward, FaultStepBack, FaultFrozen, FaultEpoch, FaultPause, FaultSuspend,
 	}
 }
 
@@ -63,6 +67,17 @@ func (a Act) needsMachine() bool {
 		return false
 	default:
 		return true
+	}
+}
+
+// replacesDisk reports whether a step puts something else in the place of what
+// a disk holds.
+func (a Act) replacesDisk() bool {
+	switch a {
+	case ActBackup, ActRollback, ActLie, ActWipe, ActSwap, ActRetire:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -89,6 +104,8 @@ func (c *Cluster) doToMachine(r *Replica, s Step) (done bool) {
 		c.forgetTime(r, s)
 	case ActPause, ActSuspend:
 		c.pause(r, s)
+	case ActFlip, ActLoseRow:
+		c.damage(r, s)
 	case ActRetire:
 		if c.expendable(r) {
 			c.cover.fault(FaultRetired)

@@ -67,8 +67,10 @@ func (m *model) attempted(r *Replica, rec *merge.Record, settles bool) {
 	w := m.add(rec)
 	w.text = r.saying
 	var err error
-	if w.parents, err = r.seen(rec, settles); err != nil {
-		m.cluster.fail(InvariantSoundDisk, "reading a store: %v", err)
+	w.parents, err = r.seen(rec, settles)
+	m.cluster.mustRead(err, r)
+	if r.damaged {
+		m.overlooks(r, rec)
 	}
 }
 
@@ -101,7 +103,7 @@ func (m *model) committed(r *Replica, c *store.Commit) {
 		case w == nil:
 			m.cluster.fail(InvariantBytes, "replica %d holds a version of %s that nobody wrote", r.number, rec.Key)
 		case c.Path == store.PathLocal:
-			w.acknowledged = true
+			w.acknowledged = !r.damaged // nothing is owed of what only that disk has
 			m.acknowledged++
 			m.newest[r.ID()] = issued{stamp: stamp, process: r.started, durable: true}
 			m.observe(r, rec)

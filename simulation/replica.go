@@ -28,6 +28,7 @@ type Replica struct {
 	strayed   bool                   // its clock was far ahead at some time
 	process   *process               // nil: not running
 	started   uint64                 // processes so far
+	damaged   bool                   // rows of its disk are not what was written
 	gone      bool                   // its machine is lost, disk and all
 	away      *disk                  // its own disk, while another is in its place
 	foreign   Fault                  // why that is so
@@ -289,7 +290,7 @@ func (r *Replica) carryOut(p *process) {
 	var err error
 	if m := b.Batch.Cursor; m != nil {
 		if before, err = r.cursor(m.Peer, m.Section); err != nil {
-			c.fail(InvariantSoundDisk, "reading a store: %v", err)
+			c.mustRead(err, r)
 		}
 	}
 	if b.Reconsider {
@@ -305,6 +306,10 @@ func (r *Replica) carryOut(p *process) {
 	}
 	if r.process != p {
 		return // it died in the update
+	}
+	if r.tells(err) {
+		r.noticed(err) // as its node would
+		return
 	}
 	p.answerAt = later(p.answerAt, c.clock.Now().Add(c.dice.duration(0, 5*time.Millisecond)))
 	r.after(p.answerAt, func() { p.engine.Applied(b.ID, res, err) })

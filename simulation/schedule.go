@@ -50,7 +50,7 @@ func (c *Cluster) Agent(replica int, d time.Duration, work Work) {
 		if err == nil {
 			return
 		}
-		if !tolerable(err) && !errors.Is(err, state.ErrConflict) {
+		if !tolerable(err) && !r.tells(err) && !errors.Is(err, state.ErrConflict) {
 			c.fail(InvariantOwn, "the agent of replica %d: %v", replica, err)
 		}
 		r.note("did not finish: %v", err)

@@ -10,7 +10,7 @@ func (c *Cluster) Do(s Step) {
 	c.trace.note("plan", "%s", s)
 	c.watch.step(s)
 	r := c.replicas[s.Replica]
-	if r.amiss() && s.Act.needsMachine() {
+	if r.amiss() && s.Act.needsMachine() || r.damaged && s.Act.replacesDisk() {
 		return
 	}
 	switch s.Act {
@@ -93,9 +93,7 @@ func (c *Cluster) rollback(r *Replica, down time.Duration) {
 	c.cover.fault(FaultRollback)
 	r.kill(c.dice.duration(0, 5*time.Second))
 	r.disk.restore(r.backup)
-	if err := c.model.forgets(r); err != nil {
-		c.fail(InvariantSoundDisk, "reading a disk: %v", err)
-	}
+	c.mustRead(c.model.forgets(r))
 	c.clock.After(down, r.launch)
 }
 

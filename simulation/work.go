@@ -52,7 +52,7 @@ func (c *Cluster) work(r *Replica, s Step) {
 
 // workFailed notes that an agent could not do what a step says.
 func (c *Cluster) workFailed(r *Replica, act Act, err error) {
-	if !tolerable(err) {
+	if !tolerable(err) && !r.tells(err) {
 		c.fail(InvariantProgress, "replica %d cannot %s: %v", r.number, act, err)
 	}
 	r.note("did not %s: %v", act, err)
@@ -92,7 +92,7 @@ func (c *Cluster) act(r *Replica, s Step) error {
 		return r.settle()
 	case ActTwin:
 		key, peer := targetOf(s.Count).key(), c.replicas[s.Peer]
-		if peer.busy() || !r.shares(key.Section()) || !peer.shares(key.Section()) {
+		if peer.busy() || r.damaged || peer.damaged || !r.shares(key.Section()) || !peer.shares(key.Section()) {
 			return nil
 		}
 		return r.twin(peer, key)
