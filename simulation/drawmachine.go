@@ -51,7 +51,7 @@ func (p *planner) losses() {
 		a, b := p.two()
 		p.add(p.at(), Step{Act: ActSwap, Replica: a, Peer: b, For: p.duration(time.Second, 20*time.Second)})
 	}
-	if p.chance(0.2) {
+	if p.chance(0.3) {
 		p.add(p.at(), Step{Act: ActWipe, Replica: p.replica(), For: p.duration(time.Second, 20*time.Second)})
 	}
 	if p.plan.Topology != Mesh || !p.chance(0.75) {
@@ -69,8 +69,9 @@ func (p *planner) losses() {
 // decay draws a disk that loses rows and bits, and whose machine starts anew
 // now and then.
 func (p *planner) decay(r int, at time.Duration) {
-	for range p.between(1, 4) {
-		s := Step{Act: pick(p.dice, ActFlip, ActLoseRow), Replica: r}
+	first := p.IntN(2)
+	for n := range p.between(2, 5) {
+		s := Step{Act: [2]Act{ActFlip, ActLoseRow}[(first+n)%2], Replica: r}
 		if p.chance(0.4) {
 			s.For = p.duration(0, 5*time.Second)
 		}
