@@ -94,16 +94,6 @@ func (c *Cluster) doToMachine(r *Replica, s Step) (done bool) {
 		c.lie(r, s)
 	case ActFull:
 		c.fill(r, s)
-	case ActSkew:
-		c.shift(r, s.For)
-	case ActStep:
-		c.step(r, s.For)
-	case ActFreeze:
-		c.freeze(r, s)
-	case ActEpoch:
-		c.forgetTime(r, s)
-	case ActPause, ActSuspend:
-		c.pause(r, s)
 	case ActFlip, ActLoseRow:
 		c.damage(r, s)
 	case ActRetire:
@@ -115,6 +105,25 @@ func (c *Cluster) doToMachine(r *Replica, s Step) (done bool) {
 		c.wipe(r, s)
 	case ActSwap:
 		c.swap(r, c.replicas[s.Peer], s)
+	default:
+		return c.doToTime(r, s)
+	}
+	return true
+}
+
+// doToTime carries out the steps that are about what a machine takes for time.
+func (c *Cluster) doToTime(r *Replica, s Step) (done bool) {
+	switch s.Act {
+	case ActSkew:
+		c.shift(r, s.For)
+	case ActStep:
+		c.step(r, s.For)
+	case ActFreeze:
+		c.freeze(r, s)
+	case ActEpoch:
+		c.forgetTime(r, s)
+	case ActPause, ActSuspend:
+		c.pause(r, s)
 	default:
 		return false
 	}

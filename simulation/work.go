@@ -91,14 +91,18 @@ func (c *Cluster) act(r *Replica, s Step) error {
 	case ActSettle:
 		return r.settle()
 	case ActTwin:
-		key, peer := targetOf(s.Count).key(), c.replicas[s.Peer]
-		if peer.busy() || r.damaged || peer.damaged || !r.shares(key.Section()) || !peer.shares(key.Section()) {
-			return nil
-		}
-		return r.twin(peer, key)
+		return c.twin(r, c.replicas[s.Peer], targetOf(s.Count).key())
 	default:
 		return r.edit(targetOf(s.Count), c.text(cmp.Or(s.Bytes, 40)))
 	}
+}
+
+// twin lets two machines write under one identity, if both can.
+func (c *Cluster) twin(r, peer *Replica, key merge.Key) error {
+	if peer.busy() || r.damaged || peer.damaged || !r.shares(key.Section()) || !peer.shares(key.Section()) {
+		return nil
+	}
+	return r.twin(peer, key)
 }
 
 // mute reports whether a replica whose disk was rolled back may not write yet:
