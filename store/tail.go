@@ -34,6 +34,10 @@ func loadTail(tx Txn) (tail, error) {
 	return t, nil
 }
 
+// Head returns the newest place in the feed: what is held does not change
+// without it.
+func (s *Store) Head() uint64 { return s.end().seq }
+
 // end returns the counters after the last transaction.
 func (s *Store) end() tail {
 	s.mu.Lock()

@@ -11,39 +11,58 @@ import (
 )
 
 // takeHeads compares what a peer told with the own state, begins what follows
-// from it, and returns the listed sections that differ.
-func (e *Engine) takeHeads(p *peer, h *Heads) map[merge.Section]bool {
+// from it, and returns the listed sections that differ. Errors: those of the
+// store; the message then counts as lost.
+func (e *Engine) takeHeads(p *peer, h *Heads) (differing map[merge.Section]bool, err error) {
 	p.clock, _ = hlc.Unpack(h.Clock)
 	p.withheld = h.Withheld
 	if h.Time > 0 {
 		p.skew = time.Duration(int64(h.Time)-e.store.Clock().Wall()) * time.Millisecond
 	}
-	differing := map[merge.Section]bool{}
-	for _, s := range h.Sections {
-		section, err := merge.ParseSectionID(s.Section)
-		if err != nil {
-			continue
+	p.remote.messages++
+	differing = map[merge.Section]bool{}
+	err = e.store.View(func(r *store.Reader) error {
+		for i := range h.Sections {
+			section, err := merge.ParseSectionID(h.Sections[i].Section)
+			switch {
+			case err != nil:
+			case !e.cfg.Share(section):
+				e.withhold(section.Family)
+			case e.takeHead(p, h, &h.Sections[i], section, r):
+				differing[section] = true
+			}
 		}
-		if !e.cfg.Share(section) {
-			e.withhold(section.Family)
-			continue
-		}
-		mine := e.store.State(section)
-		if mine.Count == 0 && p.remote[section] == nil && len(p.remote) >= remoteMax {
-			differing[section] = true
-			continue
-		}
-		r := p.section(section)
-		r.known, r.head, r.count = true, s.Head, s.Count
-		if s.Count == uint64(mine.Count) && bytes.Equal(s.Root, saltedRoot(h.Salt, mine)) {
-			e.becameEqual(p, r, mine)
-			continue
-		}
-		differing[section] = true
-		e.differs(r)
-		e.consider(p, section, r, mine)
+		return nil
+	})
+	if err != nil {
+		e.counters.StoreErrors++
 	}
-	return differing
+	return differing, err
+}
+
+// takeHead compares one section; it reports whether it differs.
+func (e *Engine) takeHead(p *peer, h *Heads, told *SectionHead, section merge.Section, reader *store.Reader) (differs bool) {
+	mine := e.store.State(section)
+	if mine.Count == 0 && p.remote.of[section] == nil && len(p.remote.of) >= remoteMax {
+		return true
+	}
+	r := p.remote.named(section, told.Section)
+	r.told = p.remote.messages
+	r.known, r.head, r.count = true, told.Head, told.Count
+	at, hasCursor := cursorOf(reader, p, section)
+	if told.Count == uint64(mine.Count) && bytes.Equal(told.Root, saltedRoot(h.Salt, mine)) {
+		e.becameEqual(p, r, mine, at)
+		return false
+	}
+	e.differs(r)
+	e.consider(p, r, mine, place{at, hasCursor})
+	return true
+}
+
+// place is where this node stands in the feed of a peer, if anywhere.
+type place struct {
+	store.Cursor
+	isKnown bool
 }
 
 // withhold notes a family that is not shared here, once a peer or this build
@@ -68,26 +87,26 @@ func (e *Engine) differs(r *remote) {
 // takeAbsent marks the sections that this node has and the list of a peer does
 // not mention, though it speaks of them: the peer holds nothing there.
 func (e *Engine) takeAbsent(p *peer, h *Heads, differing map[merge.Section]bool) {
-	listed := sectionsOf(h)
-	for _, s := range e.store.Sections() {
-		if s.Count == 0 || listed[s.Section] || !e.cfg.Share(s.Section) || !h.speaksOf(s.Section) || p.withholds(s.Section) {
+	for _, s := range e.ownWithin(h) {
+		if s.Count == 0 || p.remote.isTold(s.Section) || p.withholds(s.Section) {
 			continue
 		}
-		r := p.section(s.Section)
+		r := p.remote.named(s.Section, s.id)
 		r.known, r.count = true, 0
 		e.differs(r)
 		differing[s.Section] = true
 	}
-	for section, r := range p.remote {
+	for _, r := range p.remote.within(h) {
 		// What it lost, with its disk or to a retraction, and is not here either.
-		if r.count > 0 && !listed[section] && h.speaksOf(section) && e.store.State(section).Count == 0 {
+		if r.count > 0 && r.told != p.remote.messages && e.store.State(r.section).Count == 0 {
 			r.count, r.since = 0, time.Time{}
 		}
 	}
 }
 
-// becameEqual moves the cursor to the peer's head: what it holds is held here.
-func (e *Engine) becameEqual(p *peer, r *remote, mine store.SectionState) {
+// becameEqual moves the cursor from where it is to the peer's head: what it
+// holds is held here.
+func (e *Engine) becameEqual(p *peer, r *remote, mine store.SectionState, from store.Cursor) {
 	r.equal, r.isEqual, r.since = mine, true, time.Time{}
 	r.idle = standoff{}
 	p.unwant(mine.Section)
@@ -95,7 +114,7 @@ func (e *Engine) becameEqual(p *peer, r *remote, mine store.SectionState) {
 		return // it moves the cursor itself
 	}
 	at := store.Cursor{Store: p.store, Incarnation: p.incarnation, Seq: r.head}
-	if have, ok := e.cursor(p, mine.Section); ok && have == at {
+	if from == at {
 		return
 	}
 	e.apply(ApplyBatch{Batch: store.Batch{
@@ -111,12 +130,12 @@ func (e *Engine) becameEqual(p *peer, r *remote, mine store.SectionState) {
 // consider decides what to do about a section that differs: pull what the
 // cursor has not seen; or, when the feed has nothing more and neither side
 // moves, list everything once.
-func (e *Engine) consider(p *peer, section merge.Section, r *remote, mine store.SectionState) {
-	if r.count == 0 || e.now.Before(r.refusedUntil) {
+func (e *Engine) consider(p *peer, r *remote, mine store.SectionState, at place) {
+	section := r.section
+	if r.count == 0 || r.refusedRoom == e.rooms && e.now.Before(r.refusedUntil) {
 		return
 	}
-	at, ok := e.cursor(p, section)
-	if !ok || at.Incarnation != p.incarnation || at.Seq < r.head {
+	if !at.isKnown || at.Incarnation != p.incarnation || at.Seq < r.head {
 		p.want(wish{section: section})
 		return
 	}
@@ -136,9 +155,15 @@ func (e *Engine) consider(p *peer, section merge.Section, r *remote, mine store.
 // cursor returns the position in the peer's feed; ok is false when there is
 // none in its present store.
 func (e *Engine) cursor(p *peer, section merge.Section) (at store.Cursor, ok bool) {
-	err := e.store.View(func(r *store.Reader) (err error) {
-		at, err = r.Cursor(p.id, section)
-		return err
+	err := e.store.View(func(r *store.Reader) error {
+		at, ok = cursorOf(r, p, section)
+		return nil
 	})
+	return at, ok && err == nil
+}
+
+// cursorOf is cursor within a snapshot.
+func cursorOf(r *store.Reader, p *peer, section merge.Section) (at store.Cursor, ok bool) {
+	at, err := r.Cursor(p.id, section)
 	return at, err == nil && at.Store == p.store
 }

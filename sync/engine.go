@@ -22,8 +22,9 @@ type Engine struct {
 
 	now        time.Time // only differences count
 	peers      map[PeerID]*peer
-	budgets    map[PeerID]*budget // also of peers that left not long ago
-	order      []PeerID           // ascending; the order of every walk over peers
+	budgets    map[PeerID]*budgets // also of peers that left not long ago
+	own        ownSections
+	order      []PeerID // ascending; the order of every walk over peers
 	lastID     uint64
 	lastAnswer uint64
 	withheld   []string // families that are not shared here, ascending
@@ -34,6 +35,7 @@ type Engine struct {
 	gossipApplying int
 
 	reconsider  bool          // a verdict may have changed since the last reconsidering began
+	rooms       uint64        // how often room was made among the parked
 	judging     bool          // a reconsidering is under way
 	judgeAgain  bool          // the last one failed; the next heartbeat tries again
 	due         hlc.Timestamp // the oldest stamp among the versions parked for their time; zero for none
@@ -67,7 +69,7 @@ func New(cfg Config, st *store.Store, admission Admission) *Engine {
 		cfg: cfg, store: st, admission: admission,
 		now:         cfg.Now,
 		peers:       map[PeerID]*peer{},
-		budgets:     map[PeerID]*budget{},
+		budgets:     map[PeerID]*budgets{},
 		verifying:   map[uint64]*step{},
 		applying:    map[uint64]func(store.Result, error){},
 		reconsider:  true,
@@ -93,7 +95,7 @@ func (e *Engine) Connected(id PeerID) {
 	if e.peers[id] != nil || id == e.cfg.Self {
 		return
 	}
-	e.peers[id] = newPeer(id, e.now, e.budgetOf(id))
+	e.peers[id] = newPeer(id, e.now, e.budgetsOf(id))
 	at, _ := slices.BinarySearchFunc(e.order, id, comparePeers)
 	e.order = slices.Insert(e.order, at, id)
 	e.sendHello(e.peers[id])
@@ -245,11 +247,7 @@ func (e *Engine) reconsidered(res store.Result, err error) {
 	e.reconsider = e.reconsider || res.Applied > 0
 	e.noteApplied(res.Applied)
 	if res.Applied+res.Covered > 0 { // there is room again
-		for _, p := range e.peers {
-			for _, r := range p.remote {
-				r.refusedUntil = time.Time{}
-			}
-		}
+		e.rooms++
 	}
 }
 

@@ -175,3 +175,36 @@ func TestWhatCameBeforeBusyIsKept(t *testing.T) {
 	}
 	t.Error("the peer is not asked again when its time has come")
 }
+
+// TestAFloodOfHeadsIsNotCompared holds I5 for heads: a member that sends lists
+// again and again is not answered for a while, and then it is. An empty list
+// counts as 256 sections.
+func TestAFloodOfHeadsIsNotCompared(t *testing.T) {
+	m := newMesh(t, false)
+	a := m.add("a", openly{})
+	a.engine.Connected("flood")
+	a.engine.Receive("flood", &fleetsync.Hello{Fleet: make([]byte, 32), Store: make([]byte, 16), Heads: fleetsync.Heads{Salt: salt}})
+	a.engine.Drain()
+	answers := func(messages int) (n int) {
+		for range messages {
+			a.engine.Receive("flood", &fleetsync.Heartbeat{Heads: fleetsync.Heads{Salt: salt}})
+		}
+		for _, s := range a.engine.Drain().Send {
+			if beat, ok := s.Message.(*fleetsync.Heartbeat); ok && len(beat.Echo) > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	if got := answers(3000); got < 2000 || got > 2100 {
+		t.Errorf("of 3000 lists at once %d are answered, want 2047", got)
+	}
+	if got := answers(10); got != 0 || a.engine.Counters().HeadsIgnored < 900 {
+		t.Errorf("beyond the budget %d are answered, %+v", got, a.engine.Counters())
+	}
+	m.now = m.now.Add(time.Second)
+	a.engine.Tick(m.now)
+	if got := answers(10); got != 10 {
+		t.Errorf("a second later %d of 10 are answered", got)
+	}
+}

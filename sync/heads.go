@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
@@ -42,28 +43,69 @@ func (e *Engine) heads(after string, keep func(merge.Section) bool) (Heads, map[
 	h.Time = uint64(e.store.Clock().Wall())
 	h.Withheld = append(h.Withheld, e.withheld...)
 	states := map[merge.Section]store.SectionState{}
-	for _, s := range e.sections() {
-		id := s.Section.ID()
-		if id <= after || !keep(s.Section) {
+	for _, s := range e.ownWithin(&h) {
+		if !keep(s.Section) {
 			continue
 		}
 		if len(h.Sections) == sectionsMax {
 			h.To = h.Sections[len(h.Sections)-1].Section
 			break
 		}
-		states[s.Section] = s
+		states[s.Section] = s.SectionState
 		h.Sections = append(h.Sections, SectionHead{
-			Section: id, Head: s.Head, Count: uint64(s.Count), Root: saltedRoot(salt, s),
+			Section: s.id, Head: s.Head, Count: uint64(s.Count), Root: saltedRoot(salt, s.SectionState),
 		})
 	}
 	return h, states
 }
 
-// sections returns the state of every shared section, by id.
-func (e *Engine) sections() []store.SectionState {
-	shared := slices.DeleteFunc(e.store.Sections(), func(s store.SectionState) bool { return !e.cfg.Share(s.Section) })
-	slices.SortFunc(shared, func(a, b store.SectionState) int { return a.Section.Compare(b.Section) })
-	return shared
+// ownSection is the state of a section of this node, with its id.
+type ownSection struct {
+	id string
+	store.SectionState
+}
+
+// ownSections are the shared sections of this node by id, as they were when
+// the store last changed.
+type ownSections struct {
+	head   uint64 // of the store
+	sorted []ownSection
+	ids    map[merge.Section]string // made once each; empty for what is not shared
+}
+
+// sections returns the state of every shared section, by id. It must not be
+// changed.
+func (e *Engine) sections() []ownSection {
+	o := &e.own
+	head := e.store.Head() // before the sections: they may be newer, not older
+	if head == o.head && o.ids != nil {
+		return o.sorted
+	}
+	if o.ids == nil {
+		o.ids = map[merge.Section]string{}
+	}
+	o.head, o.sorted = head, nil
+	for _, s := range e.store.Sections() {
+		id, known := o.ids[s.Section]
+		if !known {
+			if e.cfg.Share(s.Section) {
+				id = s.Section.ID()
+			}
+			o.ids[s.Section] = id
+		}
+		if id != "" {
+			o.sorted = append(o.sorted, ownSection{id: id, SectionState: s})
+		}
+	}
+	slices.SortFunc(o.sorted, func(a, b ownSection) int { return strings.Compare(a.id, b.id) })
+	return o.sorted
+}
+
+// ownWithin returns those that a list of heads speaks of.
+func (e *Engine) ownWithin(h *Heads) []ownSection {
+	all := e.sections()
+	from, to := h.bounds(len(all), func(i int) string { return all[i].id })
+	return all[from:to]
 }
 
 func everySection(merge.Section) bool { return true }

@@ -36,6 +36,9 @@ func (e *Engine) onHello(p *peer, m *Hello, answer bool) {
 		e.send(p, &Error{Code: CodeFleet, Text: "another fleet"})
 		return
 	}
+	if !e.mayCompare(p, &m.Heads) {
+		return // it greets again
+	}
 	opened := store.Incarnation(m.Incarnation)
 	if p.greeted && (p.store != store.ID(m.Store) || p.incarnation != opened) {
 		e.forgetLife(p)
@@ -45,8 +48,11 @@ func (e *Engine) onHello(p *peer, m *Hello, answer bool) {
 	if answer {
 		e.send(p, &HelloAck{Hello: e.hello()})
 	}
-	e.takeAbsent(p, &m.Heads, e.takeHeads(p, &m.Heads))
-	p.compare = p.compare || m.Heads.To != "" // the greeting did not tell all
+	differing, err := e.takeHeads(p, &m.Heads)
+	if err == nil {
+		e.takeAbsent(p, &m.Heads, differing)
+	}
+	p.compare = p.compare || err != nil || m.Heads.To != "" // the greeting did not tell all
 }
 
 // forgetLife drops what was under way with the former opening of a peer's
@@ -55,8 +61,8 @@ func (e *Engine) forgetLife(p *peer) {
 	if p.pull != nil {
 		e.abort(p.pull)
 	}
-	p.sent, p.wants = nil, nil
-	p.remote = map[merge.Section]*remote{}
+	p.sent, p.wants = nil, wishes{}
+	p.remote = newRemotes()
 }
 
 // sendHeartbeat tells a peer the state of every shared section.
@@ -92,7 +98,13 @@ func (e *Engine) onHeartbeat(p *peer, m *Heartbeat) {
 	if len(m.Echo) > 0 && p.sent[string(m.Echo)] == nil {
 		return // the answer to an older heartbeat
 	}
-	differing := e.takeHeads(p, &m.Heads)
+	if len(m.Echo) == 0 && !e.mayCompare(p, &m.Heads) {
+		return
+	}
+	differing, err := e.takeHeads(p, &m.Heads)
+	if err != nil {
+		return
+	}
 	if len(m.Echo) > 0 {
 		e.takeEcho(p, m)
 		return
@@ -126,10 +138,9 @@ func (e *Engine) answer(asked *Heads, differing map[merge.Section]bool) Heads {
 // takeEcho takes what the answer to a heartbeat does not say: a section that
 // was sent and is not listed is equal.
 func (e *Engine) takeEcho(p *peer, m *Heartbeat) {
-	listed := sectionsOf(&m.Heads)
 	for section, state := range p.sent[string(m.Echo)] { // empty for an older heartbeat
-		if !listed[section] && m.Heads.speaksOf(section) {
-			r := p.section(section)
+		if !p.remote.isTold(section) && m.Heads.speaksOf(section) {
+			r := p.remote.section(section)
 			r.known = true
 			r.equal, r.isEqual, r.since = state, true, time.Time{}
 			r.idle = standoff{}
@@ -143,7 +154,7 @@ func (e *Engine) takeEcho(p *peer, m *Heartbeat) {
 // random one now and then.
 func (e *Engine) heartbeats() {
 	for _, id := range e.order {
-		if p := e.peers[id]; p.compare && p.pull == nil && len(p.wants) == 0 {
+		if p := e.peers[id]; p.compare && p.pull == nil && len(p.wants.list) == 0 {
 			e.sendHeartbeat(p)
 		}
 	}

@@ -64,11 +64,16 @@ const (
 	// has one page and one GET outstanding. More are told BUSY.
 	answersMax = 2
 	// answerRate is what one peer may make this node read and send for good, in
-	// bytes a second; answerBurst is how many seconds of it may come at once, so
-	// that a store of usual size is fetched as fast as both ends can. Over budget
-	// a peer is told BUSY.
-	answerRate  = 32 << 20
-	answerBurst = 4
+	// bytes a second. Over budget a peer is told BUSY.
+	answerRate = 32 << 20
+	// compareRate is how many sections one peer may have compared for good, a
+	// second; a list of few counts as compareCost. What is beyond is ignored. A
+	// hundred thousand take a tenth of a second.
+	compareRate = 1 << 17
+	compareCost = 256
+	// budgetBurst is how many seconds of its rate each budget holds: a store of
+	// usual size is fetched as fast as both ends can, and compared several times.
+	budgetBurst = 4
 	// answerCost and lookupCost are what an answer, and each version looked up for
 	// it, cost besides the bytes that are sent: reading one takes as long as
 	// sending so many.

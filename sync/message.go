@@ -1,6 +1,10 @@
 package sync
 
-import "github.com/fleetsync/fleetd/merge"
+import (
+	"sort"
+
+	"github.com/fleetsync/fleetd/merge"
+)
 
 // MessageType numbers the messages of /fleet/sync/1.0.0. Numbers are never
 // reused.
@@ -61,6 +65,18 @@ func (h *Heads) speaksOf(s merge.Section) bool {
 	}
 	id := s.ID()
 	return id > h.After && (h.To == "" || id <= h.To)
+}
+
+// bounds returns the range of n ascending ids that lies within the bounds of
+// the list.
+func (h *Heads) bounds(n int, id func(int) string) (from, to int) {
+	if h.After != "" {
+		from = sort.Search(n, func(i int) bool { return id(i) > h.After })
+	}
+	if h.To == "" {
+		return from, n
+	}
+	return from, max(from, sort.Search(n, func(i int) bool { return id(i) > h.To }))
 }
 
 // SectionHead is the state of one section: feed head, number of versions and

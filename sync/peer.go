@@ -22,21 +22,25 @@ type peer struct {
 	skew        time.Duration
 	withheld    []string
 
-	remote map[merge.Section]*remote
+	remote remotes
 	// sent is what the messages of the last heartbeat told, by their salts.
 	sent map[string]map[merge.Section]store.SectionState
 
 	pull      *pull
-	wants     []wish
+	wants     wishes
 	notBefore time.Time // BUSY: no pull before
 	compare   bool      // send a heartbeat when the pulls are done
 	pace      pace
-	budget    *budget  // of answers
+	budgets   *budgets
 	answering []uint64 // requests that are being answered
 }
 
 // remote is what is known of one section of a peer.
 type remote struct {
+	section merge.Section
+	id      string // of the section
+	told    uint64 // the last message that listed it, by remotes.messages
+
 	head, count uint64
 	known       bool // the peer told its state
 
@@ -49,7 +53,8 @@ type remote struct {
 	listed    standoff  // the standoff at the last clean listing
 
 	refused      bool      // the last pull was refused room for some of it
-	refusedUntil time.Time // not before is it pulled again
+	refusedUntil time.Time // not before is it pulled again, unless
+	refusedRoom  uint64    // Engine.rooms has moved on since
 }
 
 // standoff is a pair of states that stays unequal while nothing moves.
@@ -64,44 +69,49 @@ type wish struct {
 	list    bool // everything, not only what the cursor has not seen
 }
 
-func newPeer(id PeerID, now time.Time, b *budget) *peer {
-	return &peer{
-		id: id, heardAt: now,
-		remote: map[merge.Section]*remote{},
-		budget: b,
-		pace:   newPace(),
-	}
-}
-
-func (p *peer) section(s merge.Section) *remote {
-	r := p.remote[s]
-	if r == nil {
-		r = &remote{}
-		p.remote[s] = r
-	}
-	return r
+func newPeer(id PeerID, now time.Time, b *budgets) *peer {
+	return &peer{id: id, heardAt: now, remote: newRemotes(), budgets: b, pace: newPace()}
 }
 
 func (p *peer) withholds(s merge.Section) bool { return slices.Contains(p.withheld, s.Family) }
 
 // want notes a section to be pulled, fleet statements before all else.
-func (p *peer) want(w wish) {
-	for i := range p.wants {
-		if p.wants[i].section == w.section {
-			p.wants[i].list = p.wants[i].list || w.list
-			return
-		}
-	}
-	if len(p.wants) >= wantsMax {
-		return // the comparison that follows these pulls wants it again
-	}
-	if w.section.Family == FleetFamily {
-		p.wants = slices.Insert(p.wants, 0, w)
-		return
-	}
-	p.wants = append(p.wants, w)
+func (p *peer) want(w wish) { p.wants.add(w) }
+
+func (p *peer) unwant(s merge.Section) { p.wants.remove(s) }
+
+// wishes are the sections of a peer that wait to be pulled, in their order.
+type wishes struct {
+	list []wish
+	has  map[merge.Section]bool
 }
 
-func (p *peer) unwant(s merge.Section) {
-	p.wants = slices.DeleteFunc(p.wants, func(w wish) bool { return w.section == s })
+func (ws *wishes) add(w wish) {
+	if ws.has[w.section] {
+		for i := range ws.list {
+			if ws.list[i].section == w.section {
+				ws.list[i].list = ws.list[i].list || w.list
+			}
+		}
+		return
+	}
+	if len(ws.list) >= wantsMax {
+		return // the comparison that follows these pulls wants it again
+	}
+	if ws.has == nil {
+		ws.has = map[merge.Section]bool{}
+	}
+	ws.has[w.section] = true
+	if w.section.Family == FleetFamily {
+		ws.list = slices.Insert(ws.list, 0, w)
+		return
+	}
+	ws.list = append(ws.list, w)
+}
+
+func (ws *wishes) remove(s merge.Section) {
+	if ws.has[s] {
+		delete(ws.has, s)
+		ws.list = slices.DeleteFunc(ws.list, func(w wish) bool { return w.section == s })
+	}
 }

@@ -87,7 +87,7 @@ func (e *Engine) schedule() {
 		if p.pull != nil || !p.greeted || e.now.Before(p.notBefore) {
 			continue
 		}
-		for _, w := range p.wants {
+		for _, w := range p.wants.list {
 			if running[w.section] {
 				if w.section.Family == FleetFamily {
 					break // the rest waits for it
@@ -107,7 +107,7 @@ func (e *Engine) begin(p *peer, w wish) {
 	pl := &pull{peer: p, section: w.section, forced: w.list}
 	p.pull = pl
 	e.counters.Pulls++
-	mine, theirs := e.store.State(w.section), p.section(w.section)
+	mine, theirs := e.store.State(w.section), p.remote.section(w.section)
 	at, hasCursor := e.cursor(p, w.section)
 	resume, resumable := e.resume(p, w.section)
 	switch {
@@ -255,11 +255,12 @@ func (e *Engine) stepApplied(st *step, last bool, res store.Result, err error) {
 func (e *Engine) finish(pl *pull) {
 	p := pl.peer
 	e.retire(pl)
-	mine, r := e.store.State(pl.section), p.section(pl.section)
+	mine, r := e.store.State(pl.section), p.remote.section(pl.section)
 	r.refused = pl.unclean
 	switch {
 	case pl.unclean:
 		p.unwant(pl.section)
+		r.refusedRoom = e.rooms
 		r.refusedUntil = e.now.Add(refusedRetry * e.cfg.HeartbeatEvery)
 	case pl.forced:
 		r.listed = standoff{sum: mine.Sum, mine: uint64(mine.Count), head: r.head, n: r.count}

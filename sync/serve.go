@@ -19,8 +19,8 @@ func (e *Engine) serve(p *peer, id uint64, sectionID string, answer func(*respon
 		e.send(p, &Error{ID: id, Code: CodeNotShared})
 		return
 	}
-	p.budget.refill(e.now)
-	wait := p.budget.overdrawn()
+	p.budgets.answers.refill(e.now)
+	wait := p.budgets.answers.overdrawn()
 	if wait > 0 || len(p.answering) >= answersMax {
 		e.counters.BusySent++
 		e.send(p, &Busy{ID: id, Retry: uint64(max(wait, busyRetry) / time.Millisecond)})
@@ -55,8 +55,8 @@ func read(st *store.Store, id uint64, r responder, answer func(*responder) (Mess
 // it will not be.
 func (e *Engine) Answered(a Answer, reply Reply) {
 	if b := e.budgets[a.To]; b != nil {
-		b.refill(e.now)
-		b.charge(reply.cost)
+		b.answers.refill(e.now)
+		b.answers.charge(reply.cost)
 	}
 	p := e.peers[a.To]
 	if p == nil || !slices.Contains(p.answering, a.id) {

@@ -2,7 +2,6 @@ package sync
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fleetsync/fleetd/hlc"
@@ -15,6 +14,7 @@ type Counters struct {
 	Published, GossipReceived, GossipDropped uint64 // messages; records for dropped
 	Known, Applied, Parked, Refused          uint64 // records from peers
 	BadSignatures, Timeouts, BusySent        uint64
+	HeadsIgnored                             uint64 // lists of heads beyond a peer's budget
 	Pulls, CursorsInvalid, StoreErrors       uint64
 }
 
@@ -49,8 +49,17 @@ type PeerState struct {
 func (e *Engine) Peers() []PeerState {
 	mine := e.sections()
 	states := make([]PeerState, 0, len(e.order))
-	for _, id := range e.order {
-		states = append(states, e.peerState(e.peers[id], mine))
+	err := e.store.View(func(r *store.Reader) error {
+		for _, id := range e.order {
+			states = append(states, e.peerState(e.peers[id], mine, r))
+		}
+		return nil
+	})
+	if err != nil { // then without where the cursors are
+		e.counters.StoreErrors++
+		for _, id := range e.order {
+			states = append(states, e.peerState(e.peers[id], mine, nil))
+		}
 	}
 	return states
 }
@@ -58,7 +67,9 @@ func (e *Engine) Peers() []PeerState {
 // Counters returns what was counted so far.
 func (e *Engine) Counters() Counters { return e.counters }
 
-func (e *Engine) peerState(p *peer, mine []store.SectionState) PeerState {
+// peerState returns the state of one peer, with the cursors of a snapshot unless
+// that is nil.
+func (e *Engine) peerState(p *peer, mine []ownSection, reader *store.Reader) PeerState {
 	st := PeerState{
 		ID: p.id, Greeted: p.greeted, HeardAt: p.heardAt, Clock: p.clock, Skew: p.skew,
 		InSync: p.greeted, Pulling: p.pull != nil,
@@ -66,23 +77,23 @@ func (e *Engine) peerState(p *peer, mine []store.SectionState) PeerState {
 	held := map[merge.Section]bool{}
 	for _, own := range mine {
 		held[own.Section] = true
-		r := p.section(own.Section)
+		r := p.remote.named(own.Section, own.id)
 		isEqual := r.isEqual && r.equal.Sum == own.Sum && r.equal.Count == own.Count
 		if !isEqual && !p.withholds(own.Section) && (own.Count > 0 || r.count > 0) {
-			e.addDifference(&st, p, r, own)
+			st.addDifference(p, r, own.SectionState, reader)
 		}
 	}
-	for section, r := range p.remote {
+	for section, r := range p.remote.of {
 		if !held[section] && r.count > 0 && e.cfg.Share(section) {
-			e.addDifference(&st, p, r, store.SectionState{Section: section})
+			st.addDifference(p, r, store.SectionState{Section: section}, reader)
 		}
 	}
-	slices.SortFunc(st.Differing, func(a, b merge.Section) int { return strings.Compare(a.ID(), b.ID()) })
+	slices.SortFunc(st.Differing, merge.Section.Compare)
 	return st
 }
 
 // addDifference counts one section that is not known to be equal.
-func (e *Engine) addDifference(st *PeerState, p *peer, r *remote, own store.SectionState) {
+func (st *PeerState) addDifference(p *peer, r *remote, own store.SectionState, reader *store.Reader) {
 	st.InSync = false
 	st.Differing = append(st.Differing, own.Section)
 	if !r.since.IsZero() && (st.Since.IsZero() || r.since.Before(st.Since)) {
@@ -91,10 +102,14 @@ func (e *Engine) addDifference(st *PeerState, p *peer, r *remote, own store.Sect
 	if uint64(own.Count) > r.count {
 		st.Lacks += uint64(own.Count) - r.count
 	}
-	switch at, ok := e.cursor(p, own.Section); {
-	case !ok:
-		st.Behind += r.count
-	case r.head > at.Seq:
-		st.Behind += r.head - at.Seq
+	behind := r.count // what it holds, if nobody knows better
+	if reader != nil && len(st.Differing) <= cursorsShown {
+		if at, ok := cursorOf(reader, p, own.Section); ok {
+			behind = r.head - min(r.head, at.Seq)
+		}
 	}
+	st.Behind += behind
 }
+
+// cursorsShown bounds the cursors that are looked up for the state of one peer.
+const cursorsShown = 1024
