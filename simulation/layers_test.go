@@ -160,10 +160,13 @@ func forbidsLibrary(folder string, allowed allowance, importer, imported string)
 			return fmt.Sprintf("only %s may import %s", strings.Join(rule.holders, " and "), rule.prefix)
 		}
 	}
-	if allowed.anyLibrary || withinAny(imported, allowed.libraries) {
-		return ""
-	}
-	if testSupport(importer) && withinAny(imported, testLibraries) {
+	switch {
+	case withinAny(imported, testLibraries):
+		if testSupport(importer) {
+			return ""
+		}
+		return "a test library is for tests"
+	case allowed.anyLibrary || withinAny(imported, allowed.libraries):
 		return ""
 	}
 	return folder + " may not import this library"
@@ -219,7 +222,8 @@ func TestAPlantedViolationIsReported(t *testing.T) {
 		{"a sub-package counts under its folder", "hlc/codec", modulePath + "/merge", "hlc may not import merge"},
 		{"a sub-package may import its folder", "merge/mergetest", modulePath + "/merge", ""},
 		{"test support may import rapid", "merge/mergetest", rapid, ""},
-		{"production may not", "merge", rapid, "merge may not import this library"},
+		{"production may not", "merge", rapid, "a test library is for tests"},
+		{"nor may the simulation, which the program links", "simulation", "github.com/google/go-cmp/cmp", "a test library is for tests"},
 		{"production may not import test support", "store", modulePath + "/merge/mergetest", "test support is for tests"},
 		{"the simulation, which the program links, may not either", "simulation", modulePath + "/merge/mergetest", "test support is for tests"},
 		{"everything below frees lower layers", "node", modulePath + "/store", ""},

@@ -72,7 +72,7 @@ Try it: fleetd demo`,
 	root.PersistentFlags().StringVar(&a.dirFlag, "dir", "", "data directory (FLEETD_DIR; default "+defaultDirText()+")")
 	root.PersistentFlags().VarP((*outputFlag)(&a.output), "output", "o", "text or json")
 	root.AddCommand(
-		a.demoCommand(),
+		a.demoCommand(), a.simulateCommand(),
 		a.initCommand(), a.runCommand(), a.inviteCommand(), a.joinCommand(),
 		a.statusCommand(), a.membersCommand(), a.peersCommand(), a.waitCommand(),
 		a.memoryCommand(), a.skillCommand(), a.conflictsCommand(),

@@ -43,7 +43,9 @@ func TestScripts(t *testing.T) {
 		// Under the race detector every command would wait a second before it ends.
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
-			return nil
+			repository, err := filepath.Abs(filepath.Join("..", ".."))
+			env.Setenv("REPOSITORY", repository)
+			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "needdaemon": needDaemon, "value": value, "holds": holds, "shape": shape, "skills": makeSkills, "sameskills": sameSkills,
@@ -158,13 +160,9 @@ func collect(fields map[string]bool, path string, v any) {
 }
 
 // TestTheTranscriptOfTheReadmeIsTheScript holds that what the README tells
-// people to type is what readme.txtar runs, in that order.
+// people to type is what the scripts about it run, in that order.
 func TestTheTranscriptOfTheReadmeIsTheScript(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	script, err := os.ReadFile(filepath.Join("testdata", "script", "readme.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +173,22 @@ func TestTheTranscriptOfTheReadmeIsTheScript(t *testing.T) {
 			told = append(told, strings.TrimSpace(command))
 		}
 	}
+	for _, script := range []string{"readme.txtar", "readme_simulate.txtar"} {
+		run = append(run, shown(t, filepath.Join("testdata", "script", script))...)
+	}
+	if !slices.Equal(told, run) {
+		t.Errorf("the README tells\n%s\nthe scripts run\n%s", strings.Join(told, "\n"), strings.Join(run, "\n"))
+	}
+}
+
+// shown returns the commands that a script says are shown, each of which the
+// line below it must run.
+func shown(t *testing.T, path string) (commands []string) {
+	t.Helper()
+	script, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	lines := strings.Split(string(script), "\n")
 	background := regexp.MustCompile(` &\w+&$`)
 	for i, line := range lines {
@@ -182,13 +196,11 @@ func TestTheTranscriptOfTheReadmeIsTheScript(t *testing.T) {
 		if !isShown {
 			continue
 		}
-		run = append(run, command)
+		commands = append(commands, command)
 		does := strings.TrimPrefix(strings.TrimPrefix(background.ReplaceAllString(lines[i+1], ""), "! "), "exec ")
 		if want := strings.NewReplacer("TICKET", "-", `"`, "'").Replace(command); does != want {
-			t.Errorf("line %d shows %q and runs %q", i+1, want, does)
+			t.Errorf("%s: line %d shows %q and runs %q", path, i+1, want, does)
 		}
 	}
-	if !slices.Equal(told, run) {
-		t.Errorf("the README tells\n%s\nthe script runs\n%s", strings.Join(told, "\n"), strings.Join(run, "\n"))
-	}
+	return commands
 }

@@ -70,7 +70,7 @@ const (
 
 // ticksMax is about how many ticks a run may cost, one for each engine and each
 // peer that it looks after.
-const ticksMax = 20_000_000
+const ticksMax = 10_000_000
 
 // tick is the resolution of timers: as fine as a node's where a run can afford
 // it, and a tenth of a heartbeat at worst.

@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"cmp"
 	"flag"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 )
 
 var (
-	scenarioSeeds = flag.Int("scenarioseeds", 0, "how many seeds each example runs; 0 is one or two, which CI has time for")
+	scenarioSeeds = flag.Int("scenarioseeds", 0, "how many seeds each example runs; 0 is as many as CI has time for")
 	// The flag of the tests of package simulation, which run together with these.
 	_ = flag.Int("seeds", 0, "without effect here")
 )
@@ -42,12 +43,9 @@ func examples(t *testing.T) map[string]*scenario.Scenario {
 func TestExamplesRunClean(t *testing.T) {
 	for name, s := range examples(t) {
 		t.Run(name, func(t *testing.T) {
-			seeds := *scenarioSeeds
+			seeds := cmp.Or(*scenarioSeeds, affordable(s))
 			if seeds == 0 {
-				seeds = 2
-				if s.Agents() > 10 {
-					seeds = 1
-				}
+				t.Skip("a run is one goroutine, and would take minutes under the race detector")
 			}
 			var spread simulation.Propagation
 			result, err := campaign.Run(t.Context(), campaign.Config{
@@ -71,6 +69,18 @@ func TestExamplesRunClean(t *testing.T) {
 				result, spread.Writes, spread.Quantile(0.5), spread.Quantile(0.99), spread.Quantile(1), spread.CatchUps, spread.Conflicts)
 		})
 	}
+}
+
+// affordable is how many seeds CI has time for.
+func affordable(s *scenario.Scenario) int {
+	const large = 10
+	switch {
+	case raced && s.Agents() > large:
+		return 0
+	case raced || s.Agents() > large:
+		return 1
+	}
+	return 2
 }
 
 // TestEveryExampleSaysHowItIsRun holds that an example begins with what it is

@@ -202,7 +202,7 @@ func TestTimersAreAsFineAsARunCanAfford(t *testing.T) {
 		want time.Duration
 	}{
 		{"duration: 1h\n", 100 * time.Millisecond},
-		{"duration: 30d\nheartbeat: 10m\n", 260 * time.Millisecond},
+		{"duration: 30d\nheartbeat: 10m\n", 520 * time.Millisecond},
 		{"duration: 400d\nheartbeat: 20s\n", 2 * time.Second},
 		{"duration: 400d\nheartbeat: 200ms\n", 100 * time.Millisecond},
 	} {

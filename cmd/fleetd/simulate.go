@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fleetsync/fleetd/simulation"
+	"github.com/fleetsync/fleetd/simulation/scenario"
+)
+
+// How many seeds run when nobody says so: those of a scenario take longer.
+const (
+	seedsDrawn    = 100
+	seedsScenario = 10
+	seedsMax      = 10_000_000
+)
+
+// simulateFlags are what the command line says.
+type simulateFlags struct {
+	seed, plan, scenario, report string
+	seeds, nodes                 int
+	trace, shrink                bool
+}
+
+func (a *app) simulateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "simulate", Short: "simulated fleets, each from one seed, against everything that goes wrong", Args: cobra.NoArgs,
+		Long: `Runs fleets in virtual time: the production code of every node over a virtual
+network and virtual disks. Each seed is a fleet of its own, with writes, losses,
+partitions, crashes, wrong clocks and absences, after which it must become one
+again and hold every write that was acknowledged. A seed gives the same run each
+time. Nothing needs a daemon, and nothing is written but what is asked for.
+
+--scenario describes your own fleet: docs/scenarios.md names every field.
+Exits 6 when a fleet did not become one, 1 when it broke another promise.`,
+		Example: `  fleetd simulate
+  fleetd simulate --scenario fleet.yaml --report fleet.html
+  fleetd simulate --seed 42 --trace`,
+	}
+	var f simulateFlags
+	flags := cmd.Flags()
+	flags.StringVar(&f.seed, "seed", "", "the first seed; alone, the only one (default a random one, which is printed)")
+	flags.IntVar(&f.seeds, "seeds", 0, fmt.Sprintf("how many seeds to run (default %d, of a scenario %d)", seedsDrawn, seedsScenario))
+	flags.IntVar(&f.nodes, "nodes", 0, fmt.Sprintf("size of each fleet, %d to %d (default what the seed draws, 3 to 7)", simulation.DrawnMin, simulation.DrawnMax))
+	flags.StringVar(&f.scenario, "scenario", "", "a fleet of your own, described in this YAML file")
+	flags.StringVar(&f.plan, "plan", "", "run the plan in this file, as --shrink wrote it")
+	flags.BoolVar(&f.trace, "trace", false, "print everything that happens in the run of one seed")
+	flags.BoolVar(&f.shrink, "shrink", false, "make the plan of the first seed that fails short, and write it to simulate-SEED.plan")
+	flags.StringVar(&f.report, "report", "", "write a page with plots to this HTML file")
+	return a.verb(cmd, func(ctx context.Context, _ []string) error {
+		s, err := f.simulation(flags.Changed)
+		if err != nil {
+			return err
+		}
+		return a.simulate(ctx, s)
+	})
+}
+
+// simulated is what to simulate.
+type simulated struct {
+	simulateFlags
+	first uint64 // seed
+	count int
+	// source is nil for the plans of seeds alone.
+	source *scenario.Scenario
+	// plan draws the plan of a seed.
+	draw func(seed uint64) simulation.Plan
+}
+
+// simulation checks what the command line says, and reads the files that it
+// names.
+func (f simulateFlags) simulation(given func(flag string) bool) (*simulated, error) {
+	if err := f.check(given); err != nil {
+		return nil, err
+	}
+	s := &simulated{simulateFlags: f, count: seedsDrawn}
+	s.draw = func(seed uint64) simulation.Plan { return simulation.NewPlanOf(seed, f.nodes) }
+	switch {
+	case f.plan != "":
+		plan, err := readPlan(f.plan)
+		if err != nil {
+			return nil, err
+		}
+		s.first, s.count = plan.Seed, 1
+		s.draw = func(uint64) simulation.Plan { return plan }
+		return s, nil
+	case f.scenario != "":
+		described, err := scenario.Read(f.scenario)
+		if err != nil {
+			return nil, unreadable(err, "docs/scenarios.md names every field, and examples/scenarios has three to begin with")
+		}
+		s.source, s.draw = described, described.Plan
+		s.first, s.count = described.Seed, seedsScenario
+	}
+	return s, s.choose(given)
+}
+
+// choose settles which seeds run.
+func (s *simulated) choose(given func(flag string) bool) error {
+	if given("seed") {
+		seed, err := strconv.ParseUint(s.seed, 10, 64)
+		if err != nil {
+			return usage(fmt.Sprintf("fleetd simulate: --seed %.60q: want a number from 0 to %d", s.seed, uint64(1<<64-1)), "")
+		}
+		s.first, s.count = seed, 1
+	}
+	if given("seeds") {
+		s.count = s.seeds
+	}
+	if s.trace && s.count != 1 {
+		return usage("fleetd simulate: --trace is of one seed: say which with --seed", "")
+	}
+	if !given("seed") && s.first == 0 {
+		base, err := randomSeed()
+		if err != nil {
+			return err
+		}
+		s.first = base
+	}
+	return nil
+}
+
+// check refuses what cannot be meant.
+func (f simulateFlags) check(given func(flag string) bool) error {
+	for _, pair := range [][2]string{
+		{"plan", "seed"}, {"plan", "seeds"}, {"plan", "nodes"}, {"plan", "scenario"}, {"scenario", "nodes"},
+	} {
+		if given(pair[0]) && given(pair[1]) {
+			return usage(fmt.Sprintf("fleetd simulate: --%s says that already: leave --%s out", pair[0], pair[1]), "")
+		}
+	}
+	for _, file := range [][2]string{{"plan", f.plan}, {"scenario", f.scenario}, {"report", f.report}} {
+		if given(file[0]) && file[1] == "" {
+			return usage("fleetd simulate: --"+file[0]+" names no file", "")
+		}
+	}
+	if given("seeds") && (f.seeds < 1 || f.seeds > seedsMax) {
+		return usage(fmt.Sprintf("fleetd simulate: --seeds %d: want 1 to %d", f.seeds, seedsMax), "")
+	}
+	if given("nodes") && (f.nodes < simulation.DrawnMin || f.nodes > simulation.DrawnMax) {
+		return usage(fmt.Sprintf("fleetd simulate: --nodes %d: want %d to %d; --scenario has room for other sizes", f.nodes, simulation.DrawnMin, simulation.DrawnMax), "")
+	}
+	return f.checkReport()
+}
+
+// checkReport refuses a page that could not be written in the end.
+func (f simulateFlags) checkReport() error {
+	if f.report == "" {
+		return nil
+	}
+	info, err := os.Stat(filepath.Dir(f.report))
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "write into", Path: filepath.Dir(f.report), Err: errors.New("not a directory")}
+	}
+	return unreadable(err, "name a file in a directory that is there")
+}
+
+// unreadable is an error of a file that the command line names, nil for nil.
+func unreadable(err error, next string) error {
+	if err == nil {
+		return nil
+	}
+	return usage(err.Error(), next)
+}
+
+// planBytesMax bounds the text of a plan.
+const planBytesMax = 64 << 20
+
+func readPlan(path string) (simulation.Plan, error) {
+	const next = "fleetd simulate --shrink writes plans; they are text, and may be edited"
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > planBytesMax {
+		err = fmt.Errorf("%s: larger than %d MiB", path, planBytesMax>>20)
+	}
+	if err != nil {
+		return simulation.Plan{}, unreadable(err, next)
+	}
+	text, err := os.ReadFile(path) //nolint:gosec // the user names it
+	if err != nil {
+		return simulation.Plan{}, unreadable(err, next)
+	}
+	plan, err := simulation.ParsePlan(string(text))
+	if err != nil {
+		return plan, usage(fmt.Sprintf("%s: %v", path, err), next)
+	}
+	return plan, nil
+}
