@@ -67,6 +67,23 @@ func TestACutOutlastsAShorterOne(t *testing.T) {
 	finish(t, c)
 }
 
+// TestAClockMayBeFarAheadFromTheBegin holds that such a replica is not taken for
+// an honest one, and that the fleet takes what it wrote when its time has come.
+func TestAClockMayBeFarAheadFromTheBegin(t *testing.T) {
+	plan := simulation.Calm(18, 3)
+	plan.Skews[2] = 8 * time.Minute
+	for n := range 3 {
+		plan.Steps = append(plan.Steps, simulation.Step{After: 20 * time.Second, Act: simulation.ActWrite, Replica: n})
+	}
+	c, err := simulation.Run(plan, simulation.Options{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Coverage().Faults[simulation.FaultDrift] != 1 || c.Coverage().Markers[simulation.SometimesParkedFuture] == 0 {
+		t.Errorf("it was not far ahead: %s", c.Coverage())
+	}
+}
+
 // TestAStoppedRunEndsSoon holds that Stop ends a run of years within a second of
 // its time, and is no violation.
 func TestAStoppedRunEndsSoon(t *testing.T) {
