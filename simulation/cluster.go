@@ -273,6 +273,7 @@ func (c *Cluster) mend(r *Replica) {
 		c.setAside(r)
 	}
 	if r.gone {
+		r.withheld = c.plan.Withheld[r.number] // of what it wrote, others have the rest
 		return
 	}
 	r.putBack()
