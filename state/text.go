@@ -32,19 +32,6 @@ func keyText(what, s string) (string, error) {
 	return s, nil
 }
 
-// slugText is keyText for slugs, which name a folder when they are exported: a
-// slug never leaves that folder's parent.
-func slugText(s string) (string, error) {
-	s, err := keyText("slug", s)
-	switch {
-	case err != nil:
-		return "", err
-	case s == ".", s == "..", strings.ContainsAny(s, `/\`):
-		return "", fmt.Errorf("%w: slug %.60q is a path; a slug is one name without / and \\", ErrInvalid, s)
-	}
-	return s, nil
-}
-
 // scopeText returns the scope with its fields in form NFC. Errors: ErrInvalid.
 func scopeText(s Scope) (Scope, error) {
 	for _, f := range [...]struct {
@@ -63,6 +50,18 @@ func scopeText(s Scope) (Scope, error) {
 		*f.field = text
 	}
 	return s, nil
+}
+
+// authoredScope is scopeText for scopes that are written to: everything in them
+// is seen.
+func authoredScope(s Scope) (Scope, error) {
+	s, err := scopeText(s)
+	for _, field := range []string{s.Instance, s.Project, s.Workspace} {
+		if err == nil {
+			err = checkVisible("scope", field)
+		}
+	}
+	return s, err
 }
 
 // storedText checks text that is stored as given. Errors: ErrInvalid.
@@ -92,14 +91,14 @@ func storedClock(t time.Time) time.Time {
 	return time.Unix(0, 0).UTC()
 }
 
-// normalSkill returns what a caller passed with keys in form NFC and its own
+// normalSkill returns what a caller writes with keys in form NFC and its own
 // copy of the slices. Errors: ErrInvalid.
 func normalSkill(sk Skill) (Skill, error) {
 	var err error
-	if sk.Scope, err = scopeText(sk.Scope); err != nil {
+	if sk.Scope, err = authoredScope(sk.Scope); err != nil {
 		return Skill{}, err
 	}
-	if sk.Slug, err = slugText(sk.Slug); err != nil {
+	if sk.Slug, err = authoredSlug(sk.Slug); err != nil {
 		return Skill{}, err
 	}
 	if sk.ID != "" {
@@ -124,7 +123,7 @@ func normalSkill(sk Skill) (Skill, error) {
 // normalMemory is normalSkill for memory items.
 func normalMemory(it MemoryItem) (MemoryItem, error) {
 	var err error
-	if it.Scope, err = scopeText(it.Scope); err != nil {
+	if it.Scope, err = authoredScope(it.Scope); err != nil {
 		return MemoryItem{}, err
 	}
 	if it.ID != "" {

@@ -120,11 +120,13 @@ type deleted struct {
 	Scope    wire.Scope `json:"scope"`
 }
 
-// writeText writes text byte for byte, and ends the line for people only: what
-// is piped is what was stored.
+// writeText writes text byte for byte where a program reads it: what is piped is
+// what was stored. For people it ends the line, and spells out what could drive
+// their terminal.
 func writeText(w io.Writer, text string) {
-	_, _ = io.WriteString(w, text)
-	if isTerminal(w) && !strings.HasSuffix(text, "\n") {
-		_, _ = io.WriteString(w, "\n")
+	if !isTerminal(w) {
+		_, _ = io.WriteString(w, text)
+		return
 	}
+	say(w, "%s", strings.TrimSuffix(manyLines(text), "\n"))
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/fleetsync/fleetd/api/wire"
 )
@@ -39,31 +38,20 @@ func (a *app) print(result any, text func(w io.Writer)) error {
 		text(a.out)
 		return nil
 	}
-	enc := json.NewEncoder(a.out)
+	return writeJSON(a.out, result)
+}
+
+// writeJSON writes a result of which a terminal shows everything.
+func writeJSON(w io.Writer, result any) error {
+	var text strings.Builder
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(result); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
+	_, _ = io.WriteString(w, safeJSON(text.String())) // the stream remembers what fails
 	return nil
-}
-
-// oneLine makes text of others safe for a line of a terminal: control
-// characters, which could move the cursor, become spaces, and hidden and
-// bidirectional ones, which could show another text, are spelt out.
-func oneLine(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp):
-			b.WriteByte(' ')
-		case unicode.Is(unicode.Cf, r) && r != '\u200d':
-			fmt.Fprintf(&b, "\\u%04x", r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return strings.TrimSpace(b.String())
 }
 
 // stream is standard output or error. It remembers the first error, so that

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,5 +73,49 @@ func TestADemoThatFailsSaysWhichStep(t *testing.T) {
 	r := d.result()
 	if r.Converged || len(r.Steps) != 1 || r.Steps[0].OK || r.Roots == nil {
 		t.Errorf("result %+v, want one step that failed", r)
+	}
+}
+
+func TestJSONCannotDriveATerminal(t *testing.T) {
+	result := map[string]string{"slug": "a\u202eb\u009b2J\u200bc\U000e0041\x1b", "emoji": "\U0001f469\u200d\U0001f467"}
+	var out strings.Builder
+	if err := writeJSON(&out, result); err != nil {
+		t.Fatal(err)
+	}
+	want := "{\n  \"emoji\": \"\U0001f469\u200d\U0001f467\",\n  \"slug\": \"a\\u202eb\\u009b2J\\u200bc\\udb40\\udc41\\u001b\"\n}\n"
+	if out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+	var read map[string]string
+	if err := json.Unmarshal([]byte(out.String()), &read); err != nil || read["slug"] != result["slug"] {
+		t.Errorf("a program reads %q, %v", read["slug"], err)
+	}
+}
+
+func TestTextsKeepTheirLinesAndNothingElse(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\n\tb\r\nc\n":  "a\n\tb\nc\n",
+		"\x1b[2Jcleared": `\u001b[2Jcleared`,
+		"a\rb":           `a\u000db`,
+		"a\u202eb\u2028": `a\u202eb\u2028`,
+		"\U000e0041":     `\U000e0041`,
+	} {
+		if got := manyLines(text); got != want {
+			t.Errorf("manyLines(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A slug that lists spell out can be typed as they do.
+func TestSlugsAreTypedAsTheyAreShown(t *testing.T) {
+	for _, slug := range []string{"a\u202eb", "zero\u200bwidth", "tag\U000e0041", "deploy", "技能"} {
+		if got := unspell(oneLine(slug)); got != slug {
+			t.Errorf("%q is shown as %q, which is read as %q", slug, oneLine(slug), got)
+		}
+	}
+	for _, text := range []string{`\u0041`, `\u20`, `C:\users`, `\U00110000`} {
+		if got := unspell(text); got != text {
+			t.Errorf("%q is read as %q", text, got)
+		}
 	}
 }

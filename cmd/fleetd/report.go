@@ -72,7 +72,7 @@ func (a *app) report(err error) int {
 	// An error of usage begins with the command, which says the program too.
 	a.note("fleetd%s", strings.TrimPrefix(oneLine(": "+f.text), ": fleetd"))
 	if f.next != "" {
-		a.note("next: %s", f.next)
+		a.note("next: %s", oneLine(f.next))
 	}
 	if f.details != "" {
 		a.note("%s", oneLine(f.details))

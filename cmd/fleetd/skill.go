@@ -31,7 +31,7 @@ func (a *app) skillSearch() *cobra.Command {
 	}
 	limit, scope := addLimit(cmd), addScope(cmd)
 	return a.verb(cmd, func(ctx context.Context, args []string) error {
-		return a.showSkills(ctx, client.SkillQuery{Text: args[0], Limit: *limit, Scope: scope.asked()})
+		return a.showSkills(ctx, client.SkillQuery{Text: unspell(args[0]), Limit: *limit, Scope: scope.asked()})
 	})
 }
 
@@ -69,7 +69,7 @@ func (a *app) skillGet() *cobra.Command {
 			return err
 		}
 		defer c.Close()
-		sk, err := c.Skill(ctx, args[0], scope.asked())
+		sk, err := c.Skill(ctx, unspell(args[0]), scope.asked())
 		if err != nil {
 			return a.explainFind(err, "skill", scope)
 		}
@@ -86,9 +86,10 @@ func (a *app) skillRemove() *cobra.Command {
 			return err
 		}
 		defer c.Close()
-		sk, err := c.Skill(ctx, args[0], scope.asked())
+		ref := unspell(args[0])
+		sk, err := c.Skill(ctx, ref, scope.asked())
 		if err == nil {
-			err = c.DeleteSkill(ctx, args[0], scope.asked())
+			err = c.DeleteSkill(ctx, ref, scope.asked())
 		}
 		if err != nil {
 			return a.explainFind(err, "skill", scope)

@@ -17,6 +17,11 @@ func badInputCases() []testCase {
 		"a slug with a newline": "a\nb", "a slug with NUL": "a\x00b", "a slug with DEL": "a\x7f", "a slug with C1": "a\u0085b",
 		"a slug that is not UTF-8": "a\xff", "the slug ..": "..", "the slug .": ".", "a slug that climbs": "../x",
 		"an absolute slug": "/etc/x", "a slug with a drive": `C:\x`, "a slug that climbs inside": "a/../../b",
+		"a slug of a device": "CON", "a slug of a device with an extension": "nul.txt", "a slug of a port": "com¹",
+		"a slug of a drive": "C:x", "a slug with a colon": "x:y", "a slug with a wildcard": "a*", "a slug of dots": "...",
+		"a slug that ends with a dot": "trail.", "a slug of white space": " ", "a slug that begins with white space": " a-b",
+		"a slug that ends with white space": "a-b ", "a slug that nobody sees": "\u200b", "a slug that turns its letters": "a\u202eb",
+		"a slug with a line separator": "a\u2028b", "a slug of 256 bytes": strings.Repeat("é", 128),
 	} {
 		cases = append(cases, refused(name, state.Skill{Slug: slug}))
 	}
@@ -27,6 +32,7 @@ func badInputCases() []testCase {
 		"a scope with 0x1f":              {Slug: "a", Scope: project("a\x1fb")},
 		"an over-long scope":             {Slug: "a", Scope: state.Scope{Workspace: long}},
 		"a scope that is not UTF-8":      {Slug: "a", Scope: state.Scope{Instance: "\xff"}},
+		"a scope that turns its letters": {Slug: "a", Scope: project("a\u202eb")},
 		"a name that is not UTF-8":       {Slug: "a", Name: "\xff"},
 		"a body that is not UTF-8":       {Slug: "a", Body: "\xed\xa0\x80"},
 		"a tag that is not UTF-8":        {Slug: "a", Tags: []string{"ok", "\xff"}},
@@ -53,7 +59,7 @@ func badInputCases() []testCase {
 		}})
 	}
 	cases = append(cases, testCase{"odd names that are names", func(t *run) {
-		for i, slug := range []string{"CON", "...", "a.b", "-", " ", "C:x", strings.Repeat("é", 128), "🚀", "\u200b", "%2e%2e"} {
+		for i, slug := range []string{"console", "a.b", "-", "com", "com10", strings.Repeat("é", 127), "🚀", "%2e%2e", "a  b"} {
 			t.equal(1, t.upsert(state.Skill{Slug: slug}).Version)
 			t.equal(slug, t.skill(slug).Slug)
 			t.equal(i+1, len(t.listSkills(state.Scope{})))
