@@ -31,8 +31,8 @@ func (e *Engine) onChangesPage(p *peer, m *ChangesPage) {
 		e.breach(pl, fmt.Errorf("%w: page from %d to %d", ErrProtocol, pl.after, m.Next))
 		return
 	}
+	st := &step{pull: pl, peer: p.id, after: pl.after}
 	pl.after, pl.since, pl.ended = m.Next, p.incarnation, m.Done
-	st := &step{pull: pl, peer: p.id}
 	if !pl.forced {
 		st.cursor = e.cursorMove(pl, store.Cursor{Store: p.store, Incarnation: p.incarnation, Seq: m.Next})
 	}

@@ -52,6 +52,8 @@ type remote struct {
 	idleSince time.Time // when that was first seen
 	listed    standoff  // the standoff at the last clean listing
 
+	paused *pull // what the peer was too busy for, to go on with; nil for nothing
+
 	refused      bool      // the last pull was refused room for some of it
 	refusedUntil time.Time // not before is it pulled again, unless
 	refusedRoom  uint64    // Engine.rooms has moved on since
@@ -78,6 +80,10 @@ func (p *peer) withholds(s merge.Section) bool { return slices.Contains(p.withhe
 // want notes a section to be pulled, fleet statements before all else.
 func (p *peer) want(w wish) { p.wants.add(w) }
 
+// wantFirst notes a section that is half pulled, before all but fleet
+// statements: were others begun in between, pages of all would be kept.
+func (p *peer) wantFirst(w wish) { p.wants.addFirst(w) }
+
 func (p *peer) unwant(s merge.Section) { p.wants.remove(s) }
 
 // wishes are the sections of a peer that wait to be pulled, in their order.
@@ -98,15 +104,29 @@ func (ws *wishes) add(w wish) {
 	if len(ws.list) >= wantsMax {
 		return // the comparison that follows these pulls wants it again
 	}
+	if w.section.Family == FleetFamily {
+		ws.insert(0, w)
+		return
+	}
+	ws.insert(len(ws.list), w)
+}
+
+// addFirst puts a wish before all but those of fleet statements.
+func (ws *wishes) addFirst(w wish) {
+	ws.remove(w.section)
+	at := 0
+	for at < len(ws.list) && ws.list[at].section.Family == FleetFamily {
+		at++
+	}
+	ws.insert(at, w)
+}
+
+func (ws *wishes) insert(at int, w wish) {
 	if ws.has == nil {
 		ws.has = map[merge.Section]bool{}
 	}
 	ws.has[w.section] = true
-	if w.section.Family == FleetFamily {
-		ws.list = slices.Insert(ws.list, 0, w)
-		return
-	}
-	ws.list = append(ws.list, w)
+	ws.list = slices.Insert(ws.list, at, w)
 }
 
 func (ws *wishes) remove(s merge.Section) {

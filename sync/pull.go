@@ -31,6 +31,7 @@ const (
 type pull struct {
 	peer    *peer
 	section merge.Section
+	life    store.Incarnation // of the peer, when the pull began
 	mode    mode
 	forced  bool // a listing although the cursor is at the head
 	inline  bool
@@ -59,6 +60,7 @@ type pull struct {
 type step struct {
 	pull      *pull
 	peer      PeerID
+	after     uint64          // byFeed, byList: the position before the page
 	refs      []Ref           // still to be fetched
 	verifying int             // batches at the verifier
 	records   []*merge.Record // verified, not at the store yet
@@ -104,7 +106,10 @@ func (e *Engine) schedule() {
 
 func (e *Engine) begin(p *peer, w wish) {
 	p.unwant(w.section)
-	pl := &pull{peer: p, section: w.section, forced: w.list}
+	if e.goOn(p, w.section) {
+		return
+	}
+	pl := &pull{peer: p, section: w.section, life: p.incarnation, forced: w.list}
 	p.pull = pl
 	e.counters.Pulls++
 	mine, theirs := e.store.State(w.section), p.remote.section(w.section)
@@ -126,6 +131,20 @@ func (e *Engine) begin(p *peer, w wish) {
 	}
 	pl.inline = pl.inline && !theirs.refused // only what was refused is lacking
 	e.askPage(pl)
+}
+
+// goOn takes up the pull of a section that was left because the peer was busy.
+// Its places mean nothing in another life of the peer.
+func (e *Engine) goOn(p *peer, section merge.Section) bool {
+	r := p.remote.section(section)
+	pl := r.paused
+	r.paused = nil
+	if pl == nil || pl.life != p.incarnation {
+		return false
+	}
+	p.pull, pl.halted = pl, false
+	e.advance(pl)
+	return true
 }
 
 // askPage requests the next page unless one is awaited, the last came, or too
@@ -273,28 +292,43 @@ func (e *Engine) finish(pl *pull) {
 	}
 }
 
-// halt makes a pull of a peer that is busy ask no more. What came is stored: to
+// halt makes a pull of a peer that is busy ask no more. What came is kept: to
 // fetch it again would make the peer busier, and might get no further.
 func (e *Engine) halt(pl *pull) {
 	pl.request, pl.getting, pl.deadline, pl.halted = 0, 0, time.Time{}, true
 	for i, st := range pl.steps {
-		if len(st.refs) > 0 {
-			st.refs, st.cursor, st.resume = nil, nil, nil
-			pl.steps = pl.steps[:i+1]
-			break
+		if len(st.refs) == 0 {
+			continue
 		}
+		if i+1 < len(pl.steps) { // one page is enough to keep
+			pl.after, pl.ended = pl.steps[i+1].after, false
+			pl.steps = pl.steps[:i+1]
+		}
+		break
 	}
 	e.advance(pl)
 }
 
-// leave gives a halted pull up once nothing of it is on its way, and wants it
-// again.
+// leave lets go of a halted pull once nothing of it is on its way, so that the
+// section can be had of others meanwhile, and wants it again unless both sides
+// are equal by now. It goes on then where it was: were it to begin anew, what
+// costs more than the peer answers at once would never come to its end.
 func (e *Engine) leave(pl *pull) {
 	if len(pl.steps) > 0 {
+		st := pl.steps[0]
+		if len(st.refs) == 0 || st.verifying > 0 || st.storing || len(st.records) > 0 {
+			return
+		}
+	}
+	p := pl.peer
+	p.pull, p.compare = nil, true
+	r := p.remote.section(pl.section)
+	if r.isEqual {
+		e.retire(pl)
 		return
 	}
-	e.abort(pl)
-	pl.peer.want(wish{section: pl.section, list: pl.forced})
+	r.paused = pl
+	p.wantFirst(wish{section: pl.section, list: pl.forced})
 }
 
 // abort gives a pull up; what it had stored stays, and a later comparison
