@@ -4,6 +4,7 @@
 //
 //	mutants           # all of them; writes simulation/MUTANTS.md
 //	mutants NAME...   # these alone
+//	mutants -patches FOLDER
 //
 // A mutant is a patch beside this file (mutant.go). It is built by way of an
 // overlay (hunt.go), so that neither the shipped source nor the checkout has a
@@ -12,6 +13,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -31,6 +33,8 @@ const seedsMax = 500
 
 func main() {
 	hunting := flag.Uint64("hunt", 0, "run the seeds from 1 up to this one in this very build; mutants calls itself so")
+	folder := flag.String("patches", "", "where the patches are, for trying some; then nothing is written")
+	seeds := flag.Uint64("seeds", seedsMax, "how many seeds a mutant has to survive")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -38,7 +42,7 @@ func main() {
 	if *hunting > 0 {
 		err = printCatch(*hunting)
 	} else {
-		err = run(ctx, flag.Args())
+		err = run(ctx, *folder, *seeds, flag.Args())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -47,14 +51,15 @@ func main() {
 	}
 }
 
-// run hunts the named mutants, all when there are no names, and writes the
-// table of all.
-func run(ctx context.Context, names []string) error {
+// run hunts the named mutants of a folder, all when there are no names, and
+// writes the table when they are all of this repository.
+func run(ctx context.Context, folder string, seeds uint64, names []string) error {
 	root, err := moduleRoot(ctx)
 	if err != nil {
 		return err
 	}
-	mutants, err := readMutants(filepath.Join(root, "simulation", "mutants"))
+	tried := folder != "" || seeds != seedsMax || len(names) > 0
+	mutants, err := readMutants(cmp.Or(folder, filepath.Join(root, "simulation", "mutants")))
 	if err != nil {
 		return err
 	}
@@ -64,8 +69,8 @@ func run(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	catches, err := huntAll(ctx, os.Stdout, root, chosen)
-	if err != nil || len(names) > 0 {
+	catches, err := huntAll(ctx, os.Stdout, root, seeds, chosen)
+	if err != nil || tried {
 		return err
 	}
 	return os.WriteFile(filepath.Join(root, "simulation", tableFile), []byte(table(mutants, catches)), 0o644) //nolint:gosec // a page for everybody
@@ -94,7 +99,7 @@ func choose(mutants []mutant, names []string) ([]mutant, error) {
 // huntAll hunts mutants one after the other, then the sound code over the same
 // seeds, and prints a line for each. It returns what was caught, in the order
 // of mutants; errors name every mutant that was not, or not as its patch says.
-func huntAll(ctx context.Context, out io.Writer, root string, mutants []mutant) ([]catch, error) {
+func huntAll(ctx context.Context, out io.Writer, root string, seeds uint64, mutants []mutant) ([]catch, error) {
 	folder, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return nil, err
@@ -106,8 +111,8 @@ func huntAll(ctx context.Context, out io.Writer, root string, mutants []mutant) 
 	for i := range mutants {
 		m := &mutants[i]
 		began := time.Now()
-		if catches[i], err = hunt(ctx, root, folder, m, seedsMax); err == nil {
-			err = m.judge(catches[i])
+		if catches[i], err = hunt(ctx, root, folder, m, seeds); err == nil {
+			err = m.judge(catches[i], seeds)
 		}
 		report(out, m.Name, catches[i], time.Since(began), err)
 		failed = append(failed, err)

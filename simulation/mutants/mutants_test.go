@@ -81,7 +81,7 @@ func TestSomeMutantsAreCaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := huntAll(t.Context(), t.Output(), top, chosen); err != nil {
+	if _, err := huntAll(t.Context(), t.Output(), top, seedsMax, chosen); err != nil {
 		t.Error(err)
 	}
 }

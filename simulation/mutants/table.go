@@ -37,10 +37,10 @@ func table(mutants []mutant, catches []catch) string {
 }
 
 // judge says whether a mutant was caught as its patch says.
-func (m *mutant) judge(c catch) error {
+func (m *mutant) judge(c catch, seeds uint64) error {
 	switch {
 	case c.Seed == 0:
-		return fmt.Errorf("mutants: %s survives %d seeds: strengthen the simulation, or prove that it changes nothing and remove it", m.Name, seedsMax)
+		return fmt.Errorf("mutants: %s survives %d seeds: strengthen the simulation, or prove that it changes nothing and remove it", m.Name, seeds)
 	case !slices.Contains(m.Notices, c.Invariant):
 		return fmt.Errorf("mutants: %s is noticed by %q in seed %d (%s); its patch says %q: is that still the fault that it wants to be?",
 			m.Name, c.Invariant, c.Seed, c.Text, strings.Join(m.Notices, ", "))
