@@ -46,6 +46,7 @@ type Cluster struct {
 	trace    *Trace
 	cover    *counter
 	dice     dice // of everything but the network
+	busy     dice // of which requests are turned away
 	network  *Network
 	atlas    atlas
 	codec    codec
@@ -86,7 +87,7 @@ func New(plan Plan, options Options) (*Cluster, error) {
 	}
 	c := &Cluster{
 		plan: plan.normal(), options: options, clock: NewClock(),
-		dice: newDice(plan.Seed, streamWork), numbers: map[merge.InstanceID]int{},
+		dice: newDice(plan.Seed, streamWork), busy: newDice(plan.Seed, streamBusyRun), numbers: map[merge.InstanceID]int{},
 		notary: newNotary(entropy(plan.Seed, streamKeys+100)),
 	}
 	c.atlas = newAtlas(&c.plan)
@@ -278,6 +279,7 @@ func (c *Cluster) mend(r *Replica) {
 	}
 	r.putBack()
 	r.disk.repair()
+	r.turning = spell{}
 	if r.process != nil && r.process.stopped {
 		r.process.wake()
 	}

@@ -171,7 +171,7 @@ func AllFaults() []Fault {
 		FaultAbsence, FaultAbsence1, FaultAbsence29, FaultAbsence31, FaultAbsence181, FaultAbsence365, FaultSleep,
 		FaultMassJoin, FaultSharing, FaultNewerRecord, FaultNewerField, FaultNewerMessage, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultSkew, FaultDrift,
 		FaultSlowDisk, FaultDiskRefused, FaultDiskDoubt, FaultDiskRead, FaultTwin,
-		FaultCorrupt, FaultThrottle, FaultOverflow, FaultClog, FaultFlap, FaultLossy, FaultLate,
+		FaultCorrupt, FaultThrottle, FaultOverflow, FaultClog, FaultFlap, FaultLossy, FaultLate, FaultBusy,
 	}...)
 }
 

@@ -48,6 +48,7 @@ func NewPlanOf(seed uint64, replicas int) Plan {
 	p.plan.sites(newDice(seed, streamSites))
 	p.with(newDice(seed, streamHabits), p.habits)
 	p.with(newDice(seed, streamMachines), p.machines)
+	p.with(newDice(seed, streamBusy), p.busyPeers)
 	p.quiet(newDice(seed, streamQuiet))
 	p.with(newDice(seed, streamLeaves), p.leaves) // nothing stretches them afterwards
 	p.with(newDice(seed, streamSharing), p.sharing)

@@ -59,6 +59,9 @@ func (r *Replica) take(from int, frame []byte) {
 	}
 	r.cluster.observer.received(r, from, m, frame)
 	r.cluster.watch.received(r.number, from, m.Type(), len(frame))
+	if r.turnsAway(from, m) {
+		return
+	}
 	r.process.engine.Receive(r.cluster.replicas[from].ID(), m)
 	r.drain()
 }

@@ -63,7 +63,7 @@ func machineFaults() []Fault {
 func (a Act) needsMachine() bool {
 	switch a {
 	case ActPartition, ActAsymmetric, ActCutLine, ActDisconnect, ActAbsence, ActReturn, ActJump, ActGrant, ActAudit,
-		ActCorrupt, ActLossy, ActThrottle, ActClog, ActFlap, ActHoard:
+		ActCorrupt, ActLossy, ActThrottle, ActClog, ActFlap, ActHoard, ActBusy:
 		return false
 	default:
 		return true

@@ -63,6 +63,9 @@ func (m *model) attempted(r *Replica, rec *merge.Record, settles bool) {
 	if seen := m.reached[r.number]; !stamp.After(seen) {
 		m.cluster.fail(InvariantCausality, "replica %d stamps %s with %s after it had committed %s", r.number, rec.Key, stamp, seen)
 	}
+	if stamp.Wall > r.Now().Add(hlc.DriftMax).UnixMilli() {
+		m.cluster.fail(InvariantClockDefence, "replica %d stamps %s with %s, far ahead of its own time", r.number, rec.Key, stamp)
+	}
 	m.newest[r.ID()] = issued{stamp: stamp, process: r.started}
 	w := m.add(rec)
 	w.text = r.saying

@@ -26,6 +26,8 @@ func (c *Cluster) Do(s Step) {
 		}
 	case ActSlow, ActRefuse, ActDoubt, ActFlaky, ActUnreadable:
 		c.spoil(r, s)
+	case ActBusy:
+		c.makeBusy(r, s)
 	default:
 		if !c.doToNetwork(s) && !c.doToProcess(r, s) && !c.doToMachine(r, s) {
 			c.work(r, s)
