@@ -37,7 +37,7 @@ func (p *planner) busyPeers() {
 // makeBusy lets a replica turn requests away for a while, whatever process of
 // it runs.
 func (c *Cluster) makeBusy(r *Replica, s Step) {
-	r.busy = spell{float64(s.Count) / 100, c.clock.Now().Add(s.For)}
+	r.turning = spell{float64(s.Count) / 100, c.clock.Now().Add(s.For)}
 }
 
 // turnsAway reports whether a replica is too busy for a request, and says so
@@ -45,7 +45,7 @@ func (c *Cluster) makeBusy(r *Replica, s Step) {
 func (r *Replica) turnsAway(from int, m fleetsync.Message) bool {
 	c := r.cluster
 	id, request := requestID(m)
-	if !request || !c.busy.chance(r.busy.at(c.clock.Now())) {
+	if !request || !c.busy.chance(r.turning.at(c.clock.Now())) {
 		return false
 	}
 	c.cover.fault(FaultBusy)

@@ -38,7 +38,7 @@ type Replica struct {
 	dialect   *dialect               // nil: it runs this build
 	withheld  string                 // the family that it does not share
 	leftAt    time.Time              // when it went off the network
-	busy      spell                  // how much of what it is asked for it turns away
+	turning   spell                  // how much of what it is asked for it turns away
 }
 
 // process is what a restart loses.
