@@ -24,7 +24,7 @@ func TestPowerLossInEveryUpdate(t *testing.T) {
 	} {
 		t.Run(string(way.act), func(t *testing.T) {
 			t.Parallel()
-			const few = 60 // the workload has more updates than that
+			const few = 50 // the workload has more updates than that
 			for n := 1; ; n++ {
 				happened := powerLossIn(t, n, way.act, way.fault)
 				if t.Failed() {

@@ -166,9 +166,16 @@ func (r *Replica) onCommit(commit store.Commit) {
 	p.commits = append(p.commits, commit)
 	p.localAt = later(p.localAt, r.cluster.clock.Now().Add(r.cluster.dice.duration(0, 20*time.Millisecond)))
 	r.after(p.localAt, func() {
-		commit := p.commits[0]
-		p.commits = p.commits[1:]
-		p.engine.Local(commit)
+		// All that wait are told as one, as a node does: a burst of writes makes few
+		// messages.
+		all := store.Commit{Path: store.PathLocal}
+		for _, c := range p.commits {
+			all.Records = append(all.Records, c.Records...)
+		}
+		p.commits = nil
+		if len(all.Records) > 0 {
+			p.engine.Local(all)
+		}
 	})
 }
 
