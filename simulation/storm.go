@@ -37,7 +37,7 @@ func (p *planner) networkFaults() {
 
 // storms draws what else goes wrong between replicas, from dice of its own.
 func (p *planner) storms(d dice) {
-	q := planner{dice: d, plan: p.plan, length: p.length}
+	q := planner{dice: d, plan: p.plan, length: p.length, keys: p.keys}
 	q.badLines()
 	q.stuckLines()
 	if q.chance(0.25) {
@@ -88,13 +88,14 @@ func (p *planner) weeksLate() {
 	p.add(at+p.duration(5*time.Second, p.length/2), Step{Act: ActJump, For: pause})
 }
 
-// jam draws more than a line can carry.
+// jam draws more than a line can carry: an agent that writes many times a
+// second, so that each write is a message of its own.
 func (p *planner) jam() {
 	a, b := p.two()
 	at := p.at()
-	p.add(at, Step{Act: ActThrottle, Replica: a, Peer: b, Count: p.between(50, 500), For: p.duration(10*time.Second, 60*time.Second)})
-	for range 3 {
-		at += p.duration(100*time.Millisecond, time.Second)
-		p.add(at, Step{Act: ActBurst, Replica: a, Count: p.between(20, 60)})
+	p.add(at, Step{Act: ActThrottle, Replica: a, Peer: b, Count: p.between(50, 300), For: p.duration(20*time.Second, 60*time.Second)})
+	for range p.between(75, 120) {
+		at += p.duration(25*time.Millisecond, 150*time.Millisecond)
+		p.add(at, Step{Act: ActWrite, Replica: a, Count: p.IntN(p.keys)})
 	}
 }
