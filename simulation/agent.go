@@ -54,6 +54,9 @@ func (r *Replica) lookAt(t target) error {
 // said otherwise, may show; one that nobody wrote may not.
 func (m *model) saw(r *Replica, key merge.Key, seen sight) {
 	newest := r.newest[key]
+	if m.tainted[key] {
+		return
+	}
 	if r.damaged {
 		newest = nil // it may be lost, without a trace
 	}
@@ -159,14 +162,20 @@ func (r *Replica) compareAndSet(t target, seen sight, text string) error {
 
 // head returns the largest held version of a key.
 func (r *Replica) head(key merge.Key) (head store.Held, exists bool, err error) {
+	held, err := r.held(key)
+	if n := len(held); n > 0 {
+		head, exists = held[n-1], true
+	}
+	return head, exists, err
+}
+
+// held returns the held versions of a key, the largest last.
+func (r *Replica) held(key merge.Key) (held []store.Held, err error) {
 	err = r.read(func(s *store.Reader) error {
-		held, err := s.Held(key)
-		if n := len(held); n > 0 {
-			head, exists = held[n-1], true
-		}
+		held, err = s.Held(key)
 		return err
 	})
-	return head, exists, err
+	return held, err
 }
 
 // put writes a key as agents do; token says what is stored there, and nothing

@@ -52,7 +52,8 @@ func (c *Cluster) difference() (string, error) {
 		parked := ""
 		err := r.read(func(s *store.Reader) error {
 			return s.Parked(func(p store.Parked) (more bool) {
-				if c.byStranger(p.Record.Envelope.LastWriterID) {
+				w := c.model.versions[p.Record.Hash()]
+				if c.byStranger(p.Record.Envelope.LastWriterID) || w != nil && w.crafted {
 					return true
 				}
 				parked = fmt.Sprintf("replica %d keeps parked (%s): %s", r.number, p.Reason, c.model.describe(p.Record.Hash()))

@@ -63,6 +63,7 @@ type Cluster struct {
 	joined   int       // how many joined then
 	failure  error
 	healed   bool          // no fault is left
+	honestAt time.Time     // from when on nobody lies
 	took     time.Duration // from the last fault to convergence
 }
 
@@ -260,6 +261,7 @@ func (c *Cluster) Heal() error {
 	if lost {
 		c.RunFor(2 * time.Second) // what they had sent may be on its way
 	}
+	c.repent()
 	if wait := c.model.horizon().Wall - hlc.DriftMax.Milliseconds() - c.clock.Now().UnixMilli(); wait > 0 {
 		c.trace.note("plan", "until the newest stamp is admissible")
 		c.pass(time.Duration(wait)*time.Millisecond + time.Second)

@@ -42,6 +42,22 @@ const (
 	FaultRollback        Fault = "rollback"         // a disk came back from a backup
 	FaultLateGrant       Fault = "late grant"       // a writer nobody knows yet
 	FaultStranger        Fault = "stranger"         // a writer who is never a member
+	FaultForgedHeads     Fault = "forged heads"     // of a hostile member: a greeting or a heartbeat that is not so
+	FaultForgedAnswer    Fault = "forged answer"    // an answer that is not so
+	FaultForgedRequest   Fault = "forged request"   // a request that makes no sense
+	FaultForgedRecord    Fault = "forged record"    // a record that nobody signed
+	FaultForgedGossip    Fault = "forged gossip"    // gossip that no honest member begins
+	FaultFlippedBits     Fault = "flipped bits"     // a damaged frame of a sound connection
+	FaultReplay          Fault = "replay"           // an old frame again
+	FaultUnasked         Fault = "unasked answer"   // an answer to nothing
+	FaultPoison          Fault = "poison"           // a version from the time to come
+	FaultEquivocation    Fault = "equivocation"     // two versions under one stamp
+	FaultForgedBasis     Fault = "forged basis"     // a version that claims to have seen everything
+	FaultMadeUp          Fault = "made-up member"   // a version or a grant of one
+	FaultFlood           Fault = "flood"            // one request of many
+	FaultClaim           Fault = "claim"            // sections that nobody has
+	FaultEndless         Fault = "endless page"     // a page that has always one after it
+	FaultPry             Fault = "pry"              // a request for what is private
 	FaultSkew            Fault = "skew"             // a clock off by seconds
 	FaultDrift           Fault = "drift"            // a clock off by more than DriftMax
 	FaultSlowDisk        Fault = "slow disk"        // batches wait
@@ -88,6 +104,8 @@ const (
 	SometimesRevised        Marker = "compare-and-set"
 	SometimesReviseRefused  Marker = "compare-and-set refused"
 	SometimesImport         Marker = "import"
+	SometimesBanished       Marker = "hostile member kept away"
+	SometimesBusy           Marker = "busy"
 )
 
 // Coverage counts what happened. It belongs to one goroutine.
@@ -169,7 +187,10 @@ func AllFaults() []Fault {
 		FaultLoss, FaultDuplicate, FaultReorder, FaultStray, FaultStraggler, FaultUnsent, FaultCut,
 		FaultPartition, FaultAsymmetric, FaultDisconnect, FaultUnseenReconnect, FaultCrash, FaultCrashWriting,
 		FaultAbsence, FaultAbsence1, FaultAbsence29, FaultAbsence31, FaultAbsence181, FaultAbsence365, FaultSleep,
-		FaultMassJoin, FaultSharing, FaultNewerRecord, FaultNewerField, FaultNewerMessage, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultSkew, FaultDrift,
+		FaultMassJoin, FaultSharing, FaultNewerRecord, FaultNewerField, FaultNewerMessage,
+		FaultForgedHeads, FaultForgedAnswer, FaultForgedRequest, FaultForgedRecord, FaultForgedGossip, FaultFlippedBits,
+		FaultReplay, FaultUnasked, FaultPoison, FaultEquivocation, FaultForgedBasis, FaultMadeUp, FaultFlood, FaultClaim,
+		FaultEndless, FaultPry, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultSkew, FaultDrift,
 		FaultSlowDisk, FaultDiskRefused, FaultDiskDoubt, FaultDiskRead, FaultTwin,
 		FaultCorrupt, FaultThrottle, FaultOverflow, FaultClog, FaultFlap, FaultLossy, FaultLate, FaultBusy,
 	}...)
@@ -182,6 +203,6 @@ func AllMarkers() []Marker {
 		SometimesGossip, SometimesAnnounced, SometimesParked, SometimesParkedFuture, SometimesReleased,
 		SometimesConflict, SometimesDelete, SometimesRevival, SometimesTimeout, SometimesFastForward,
 		SometimesUnacknowledged, SometimesDamageNoticed, SometimesRefused, SometimesWithheld, SometimesOwnRead, SometimesForeignRead,
-		SometimesRevised, SometimesReviseRefused, SometimesImport,
+		SometimesRevised, SometimesReviseRefused, SometimesImport, SometimesBanished, SometimesBusy,
 	}
 }

@@ -16,7 +16,7 @@ func (c *Cluster) checkCursors() {
 	for _, r := range c.replicas {
 		for _, p := range c.network.of[r.number] { // of others it has no cursor
 			peer := c.replicas[p.other(r.number)]
-			if r.process == nil || peer.process == nil {
+			if r.process == nil || peer.process == nil || c.deceived(r, peer) {
 				continue
 			}
 			for _, s := range peer.Store().Sections() {
@@ -30,11 +30,15 @@ func (c *Cluster) checkCursors() {
 // the next audit a listing may have brought it. before is where it stood.
 func (c *Cluster) checkMove(r *Replica, m *store.CursorMove, before store.Cursor) {
 	peer := c.replicas[c.numberOf(m.Peer)]
-	if r.process == nil || peer.process == nil {
+	if r.process == nil || peer.process == nil || c.deceived(r, peer) {
 		return
 	}
 	c.mustRead(c.checkCursor(r, peer, m.Section, before), r, peer)
 }
+
+// deceived reports whether one of two has lied to the other: then neither knows
+// places in the other's feed.
+func (c *Cluster) deceived(r, peer *Replica) bool { return r.adversary != nil || peer.adversary != nil }
 
 // cursor returns where a replica stands in the feed of a peer; the zero Cursor
 // when it has no place there.
@@ -81,7 +85,7 @@ func (c *Cluster) checkCursor(r, peer *Replica, section merge.Section, seen stor
 	}
 	return r.read(func(s *store.Reader) error {
 		for _, e := range passed {
-			if e.Seq > at.Seq || c.model.cloned[e.Key] {
+			if e.Seq > at.Seq || c.model.unclear(e.Key) {
 				continue
 			}
 			received, err := hasReceived(s, e.Key, e.Version)

@@ -54,6 +54,7 @@ func NewPlanOf(seed uint64, replicas int) Plan {
 	p.with(newDice(seed, streamSharing), p.sharing)
 	p.with(newDice(seed, streamCrowd), p.massJoin)
 	p.with(newDice(seed, streamNewer), p.newer)
+	p.with(newDice(seed, streamHostile), p.hostile)
 	p.plan.Steps = arrange(p.events)
 	return p.plan
 }

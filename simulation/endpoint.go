@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/store"
@@ -46,8 +47,17 @@ func (r *Replica) receive(from int, frame []byte) {
 // take decodes one frame and gives it to the engine.
 func (r *Replica) take(from int, frame []byte) {
 	m, err := r.cluster.codec.DecodeFrame(frame)
-	newer := r.cluster.replicas[from].dialect != nil
+	sender := r.cluster.replicas[from]
+	newer := sender.dialect != nil
+	if sender.adversary != nil {
+		sender.adversary.took(frame)
+	}
 	switch {
+	case err != nil && r.cluster.suspect(from):
+		if !errors.Is(err, fleetsync.ErrUnknownMessage) {
+			r.blamed(from, err)
+		}
+		return
 	case errors.Is(err, fleetsync.ErrUnknownMessage) && newer:
 		r.cluster.cover.fault(FaultNewerMessage)
 		return
@@ -62,6 +72,9 @@ func (r *Replica) take(from int, frame []byte) {
 	if r.turnsAway(from, m) {
 		return
 	}
+	if r.adversary != nil {
+		r.adversary.hears(from, m)
+	}
 	r.process.engine.Receive(r.cluster.replicas[from].ID(), m)
 	r.drain()
 }
@@ -74,16 +87,17 @@ func (r *Replica) gossip(from int, g *rumour) {
 // and other peers: decode it, and check every signature.
 func (r *Replica) hear(from int, g *rumour) {
 	c := r.cluster
-	batch, err := fleetsync.DecodeGossip(g.data, c.charter.fleet, state.Indexer{}.EventType)
-	if err != nil {
-		c.fail(InvariantWire, "replica %d cannot decode gossip of %d: %v", r.number, from, err)
-		return
+	if sender := c.replicas[from]; sender.adversary != nil {
+		sender.adversary.took(g.data)
 	}
-	for i, ok := range c.notary.verify(batch.Records) {
-		if !ok {
-			c.fail(InvariantAuthority, "replica %d got gossip of %d with a bad signature of %s", r.number, from, batch.Records[i].Key)
-			return
-		}
+	batch, err := r.checkGossip(g.data)
+	switch {
+	case err != nil && c.suspect(from):
+		r.note("rejects gossip of %d: %v", from, err)
+		return
+	case err != nil:
+		c.fail(InvariantWire, "replica %d gets bad gossip of %d: %v", r.number, from, err)
+		return
 	}
 	news, err := r.news(&batch)
 	if err != nil || !news {
@@ -98,6 +112,31 @@ func (r *Replica) hear(from int, g *rumour) {
 	c.network.forward(r.number, from, g)
 	r.process.engine.Gossip(c.replicas[from].ID(), batch)
 	r.drain()
+}
+
+// checkGossip decodes gossip and judges what needs no store.
+func (r *Replica) checkGossip(data []byte) (fleetsync.GossipBatch, error) {
+	c := r.cluster
+	batch, err := fleetsync.DecodeGossip(data, c.charter.fleet, state.Indexer{}.EventType)
+	if err != nil {
+		return batch, err
+	}
+	for _, rec := range batch.Records {
+		if err := fleet.Check(rec, c.charter.fleet); err != nil {
+			return batch, err
+		}
+	}
+	for i, ok := range c.notary.verify(batch.Records) {
+		if !ok {
+			return batch, fmt.Errorf("bad signature of %s", batch.Records[i].Key)
+		}
+	}
+	return batch, nil
+}
+
+// welcomes reports whether a replica lets a peer connect.
+func (r *Replica) welcomes(peer int) bool {
+	return r.process != nil && !r.process.scores.banished(peer, r.cluster.clock.Now())
 }
 
 // news reports whether gossip says anything that is not known. What does not

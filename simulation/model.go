@@ -6,6 +6,7 @@ import (
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
+	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
 // model knows every version that was ever made and which of them the fleet
@@ -23,6 +24,9 @@ type model struct {
 	// identity. Covering is not transitive there, so what is held besides the
 	// head may depend on the order of arrival; replicas agree all the same.
 	cloned map[merge.Key]bool
+	// tainted are the keys of which a hostile member has made versions: replicas
+	// agree on what is held of them, and nothing more is owed.
+	tainted map[merge.Key]bool
 }
 
 // issued is the newest stamp of an instance.
@@ -42,10 +46,11 @@ type written struct {
 	parents      []merge.Hash // see Replica.seen
 	text         string       // what its agent said; empty when unknown
 	newer        bool         // of a later build
+	crafted      bool         // by a hostile member, behind its engine's back
 }
 
 func newModel(c *Cluster) *model {
-	return &model{cluster: c, versions: map[merge.Hash]*written{}, newest: map[merge.InstanceID]issued{}, cloned: map[merge.Key]bool{}}
+	return &model{cluster: c, versions: map[merge.Hash]*written{}, newest: map[merge.InstanceID]issued{}, cloned: map[merge.Key]bool{}, tainted: map[merge.Key]bool{}}
 }
 
 func (m *model) grow() { m.reached = append(m.reached, hlc.Timestamp{}) }
@@ -125,6 +130,17 @@ func (m *model) carried(r *Replica, w *written) {
 	}
 }
 
+// craft notes a version that a hostile member has made: it may be held, or
+// parked for good.
+func (m *model) craft(rec *merge.Record) {
+	m.add(rec).crafted = true
+	m.tainted[rec.Key] = true
+}
+
+// unclear reports whether covering is not transitive among the versions of a
+// key.
+func (m *model) unclear(key merge.Key) bool { return m.cloned[key] || m.tainted[key] }
+
 // observe notes what kind of write was acknowledged.
 func (m *model) observe(r *Replica, rec *merge.Record) {
 	r.note("writes %s %s%s", rec.Key, rec.Envelope.UpdatedHLC, deletedMark(rec))
@@ -165,6 +181,9 @@ func (m *model) expected(extant map[merge.Hash]bool) map[merge.Key][]merge.Versi
 	}
 	left := make(map[merge.Key][]merge.Version, len(all))
 	for key, versions := range all {
+		if m.tainted[key] {
+			continue
+		}
 		left[key] = m.resolve(versions)
 		if len(left[key]) > 1 {
 			m.cluster.cover.sometimes(SometimesConflict)
@@ -173,15 +192,15 @@ func (m *model) expected(extant map[merge.Hash]bool) map[merge.Key][]merge.Versi
 	return left
 }
 
-// offered reports whether the writer of a version shares it, and the fleet
-// takes it.
+// offered reports whether the writer of a version shares it but while that is
+// switched off, and the fleet takes it.
 func (m *model) offered(rec *merge.Record) bool {
 	n := m.cluster.numberOf(rec.Envelope.LastWriterID)
 	if n < 0 {
 		return true // the fleet's root
 	}
-	writer := m.cluster.replicas[n]
-	return writer.admitted() && writer.shares(rec.Key.Section())
+	section := rec.Key.Section()
+	return m.cluster.replicas[n].admitted() && fleetsync.DefaultShare(section) && section.Family != m.cluster.plan.Withheld[n]
 }
 
 // horizon returns the newest stamp of all versions, and of all that clocks have
@@ -197,6 +216,9 @@ func (m *model) horizon() hlc.Timestamp {
 		}
 	}
 	for _, w := range m.order {
+		if w.crafted && w.record.Envelope.UpdatedHLC.Time().Sub(m.cluster.clock.Now()) > poisonNear {
+			continue // it stays parked for longer than anybody looks
+		}
 		if stamp := w.record.Envelope.UpdatedHLC; stamp.After(newest) {
 			newest = stamp
 		}

@@ -38,8 +38,10 @@ type late struct {
 type endpoint interface {
 	// running returns the number of the process that runs, 0 for none.
 	running() uint64
-	// reachable reports whether a connection with it can begin.
+	// reachable reports whether a connection with it can begin, and welcomes
+	// whether it wants one with that peer.
 	reachable() bool
+	welcomes(peer int) bool
 	connected(peer int)
 	disconnected(peer int)
 	receive(from int, frame []byte)
@@ -134,6 +136,9 @@ func (n *Network) dial(eager float64) {
 		if p.up || p.barred || n.away[p.a] || n.away[p.b] || !p.open() || !n.ends[p.a].reachable() || !n.ends[p.b].reachable() {
 			continue
 		}
+		if !n.ends[p.a].welcomes(p.b) || !n.ends[p.b].welcomes(p.a) {
+			continue
+		}
 		if n.dice.chance(eager) {
 			n.connect(p)
 		}
@@ -221,6 +226,17 @@ func (n *Network) silent(number int) {
 	for _, p := range n.of[number] {
 		n.disconnect(p, 5*time.Second)
 	}
+}
+
+// neighbours returns those with whom a replica is connected, ascending.
+func (n *Network) neighbours(number int) []int {
+	var connected []int
+	for _, p := range n.of[number] {
+		if p.up {
+			connected = append(connected, p.other(number))
+		}
+	}
+	return connected
 }
 
 // connection returns the number of the newest connection of two replicas,

@@ -47,6 +47,8 @@ func (o *observer) received(r *Replica, from int, m fleetsync.Message, frame []b
 		}
 	case *fleetsync.CursorInvalid:
 		o.cover.sometimes(SometimesCursorInvalid)
+	case *fleetsync.Busy:
+		o.cover.sometimes(SometimesBusy)
 	case *fleetsync.PageReq:
 		if len(m.After) > 0 {
 			o.cover.sometimes(SometimesPageResumed)
@@ -69,9 +71,10 @@ func (o *observer) applied(r *Replica, b *fleetsync.ApplyBatch, res store.Result
 		b.ID, b.Batch.Path, len(b.Batch.Records), len(b.Batch.Park),
 		res.Applied, res.Covered, res.Known, res.Parked, res.Refused, moves(&b.Batch))
 	for i := range min(res.Parked, len(b.Batch.Park)) {
-		if r.cluster.byStranger(b.Batch.Park[i].Record.Envelope.LastWriterID) {
+		switch writer := b.Batch.Park[i].Record.Envelope.LastWriterID; {
+		case r.cluster.byStranger(writer):
 			o.cover.fault(FaultStranger)
-		} else {
+		case r.cluster.numberOf(writer) >= 0:
 			o.cover.fault(FaultLateGrant)
 		}
 	}

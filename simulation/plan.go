@@ -182,6 +182,25 @@ const (
 	ActDoubt      Act = "doubt"      // the next Count updates of Replica happen and fail
 	ActAudit      Act = "audit"      // everybody's cursors are checked
 	ActNewer      Act = "newer"      // Replica, of a later build, writes what this one does not know; Count says what
+	// What hostile members do. Count is a share of messages in percent where
+	// nothing else is said.
+	ActForgeHeads    Act = "forge heads"    // greetings and heartbeats of Replica say what is not so, For
+	ActForgeAnswers  Act = "forge answers"  // so do its answers
+	ActForgeRequests Act = "forge requests" // and its requests
+	ActForgeRecords  Act = "forge records"  // its answers have records that nobody signed, For
+	ActForgeGossip   Act = "forge gossip"   // it gossips what no honest member would, For
+	ActFlipBits      Act = "flip bits"      // its frames are damaged, For
+	ActReplay        Act = "replay"         // it sends old frames again, For
+	ActUnasked       Act = "answer unasked" // it answers what nobody asked, For
+	ActPoison        Act = "poison"         // it writes a version of key Count that is stamped For ahead
+	ActEquivocate    Act = "equivocate"     // it writes two versions of key Count under one stamp
+	ActForgeBasis    Act = "forge basis"    // it writes a version of key Count that claims to have seen everything
+	ActMadeUp        Act = "make up"        // Count members that do not exist write
+	ActFlood         Act = "flood"          // it sends each peer Count requests a second, For
+	ActClaim         Act = "claim sections" // it claims to have Count sections that nobody has, For
+	ActEndless       Act = "endless pages"  // its pages never end, For
+	ActPry           Act = "pry"            // it asks for what is not shared, For
+
 	ActShare      Act = "share"      // Replica shares all but a family from now on; Count says which, 0 for none
 	ActUnreadable Act = "unreadable" // the next Count snapshots of Replica fail
 	ActCorrupt    Act = "corrupt"    // Count percent of what Replica sends to Peer is damaged, For

@@ -113,7 +113,8 @@ func (a Act) hasPeer() bool {
 
 // hasKey reports whether Count is the number of a key.
 func (a Act) hasKey() bool {
-	return a == ActWrite || a == ActDelete || a == ActTwin || a == ActRead || a == ActRevise
+	return a == ActWrite || a == ActDelete || a == ActTwin || a == ActRead || a == ActRevise ||
+		a == ActPoison || a == ActEquivocate || a == ActForgeBasis
 }
 
 // everybody reports whether the act is about no replica in particular.
@@ -128,5 +129,7 @@ func Acts() []Act {
 		ActPartition, ActAsymmetric, ActCutLine, ActDisconnect, ActCrash, ActCrashWrite, ActAbsence, ActReturn, ActJump, ActJoin,
 		ActBackup, ActRollback, ActGrant, ActSkew, ActSlow, ActRefuse, ActFlaky, ActDoubt, ActAudit, ActUnreadable,
 		ActCorrupt, ActLossy, ActThrottle, ActClog, ActFlap, ActHoard, ActNewer, ActShare, ActBusy,
+		ActForgeHeads, ActForgeAnswers, ActForgeRequests, ActForgeRecords, ActForgeGossip, ActFlipBits, ActReplay,
+		ActUnasked, ActPoison, ActEquivocate, ActForgeBasis, ActMadeUp, ActFlood, ActClaim, ActEndless, ActPry,
 	}, machineActs()...)
 }

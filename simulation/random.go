@@ -29,7 +29,9 @@ const (
 	streamSharing
 	streamCrowd
 	streamNewer
-	streamDialect // and above: one for each replica
+	streamHostile
+	streamAdversary // and above: one for each replica
+	streamDialect   // and above: one for each replica
 )
 
 // dice draws decisions from a seed.

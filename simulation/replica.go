@@ -39,6 +39,7 @@ type Replica struct {
 	withheld  string                 // the family that it does not share
 	leftAt    time.Time              // when it went off the network
 	turning   spell                  // how much of what it is asked for it turns away
+	adversary *adversary             // nil: it is honest
 }
 
 // process is what a restart loses.
@@ -60,6 +61,7 @@ type process struct {
 	stopped   bool                   // it stands still
 	wake      func()                 // lets it go on
 	backlog   []func()               // what waits for it meanwhile
+	scores    scores                 // of its peers
 }
 
 // Number returns the replica's number, from 0.
@@ -106,7 +108,7 @@ func (r *Replica) start() error {
 	c := r.cluster
 	r.started++
 	random := entropy(c.plan.Seed, streamReplica+uint64(r.number)<<32+r.started)
-	p := &process{number: r.started, began: r.Now(), since: c.clock.Now(), authority: newAdmission(c.charter.fleet, r.common())}
+	p := &process{number: r.started, began: r.Now(), since: c.clock.Now(), authority: newAdmission(c.charter.fleet, r.common()), scores: scores{}}
 	var err error
 	p.store, err = store.Open(r.disk, store.Config{
 		Now: r.Now, Rand: random, Indexer: state.Indexer{}, OnCommit: r.onCommit,
@@ -223,7 +225,7 @@ func (r *Replica) drain() {
 	}
 	out := p.engine.Drain()
 	for _, blame := range out.Blame {
-		r.cluster.fail(InvariantBlame, "replica %d blames the honest peer %d: %v", r.number, r.cluster.numberOf(blame.Peer), blame.Err)
+		r.blamed(r.cluster.numberOf(blame.Peer), blame.Err)
 	}
 	for _, s := range out.Send {
 		r.send(s)
@@ -271,6 +273,13 @@ func (r *Replica) send(s fleetsync.Send) {
 		if r.dialect.dice.chance(0.1) {
 			c.network.send(r.number, to, r.dialect.stranger())
 		}
+	}
+	if r.adversary != nil && !c.healed {
+		r.adversary.send(to, s.Message, frame)
+		return
+	}
+	if c.suspect(to) {
+		c.checkPrivacy(r, to, s.Message)
 	}
 	c.network.send(r.number, to, frame)
 }
