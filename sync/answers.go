@@ -27,7 +27,7 @@ func (e *Engine) onChangesPage(p *peer, m *ChangesPage) {
 	if pl == nil {
 		return
 	}
-	if m.Next < pl.after || (m.Next == pl.after && !m.Done) {
+	if m.Next < pl.after || !m.Done && (m.Next == pl.after || len(m.Entries)+len(m.Records) == 0) {
 		e.breach(pl, fmt.Errorf("%w: page from %d to %d", ErrProtocol, pl.after, m.Next))
 		return
 	}
@@ -81,7 +81,7 @@ func (e *Engine) onPage(p *peer, m *Page) {
 	if pl == nil {
 		return
 	}
-	if !m.Done && string(m.Last) <= string(pl.key) {
+	if !m.Done && (string(m.Last) <= string(pl.key) || len(m.Records) == 0 || !isPosition(pl.section, m.Last)) {
 		e.breach(pl, fmt.Errorf("%w: page does not go on", ErrProtocol))
 		return
 	}
@@ -91,9 +91,13 @@ func (e *Engine) onPage(p *peer, m *Page) {
 	pl.key, pl.ended = m.Last, m.Done
 	st := &step{pull: pl, peer: p.id}
 	st.resume = &store.ResumeMove{Peer: p.id, Section: pl.section}
-	if m.Done {
+	switch {
+	case m.Done && pl.from.Incarnation == p.incarnation:
 		st.cursor = e.cursorMove(pl, pl.from) // and the resume point goes
-	} else {
+	case m.Done:
+		// What the peer had at that place of its feed lies before the position alone:
+		// the rest came of another life, maybe of another disk.
+	default:
 		st.resume.Point = resumeAt(pl.from, m.Last)
 	}
 	pl.steps = append(pl.steps, st)

@@ -27,6 +27,7 @@ type Engine struct {
 	order      []PeerID // ascending; the order of every walk over peers
 	lastID     uint64
 	lastAnswer uint64
+	lastTurn   uint64
 	withheld   []string // families that are not shared here, ascending
 	verifying  map[uint64]*step
 	applying   map[uint64]func(store.Result, error)
@@ -173,6 +174,7 @@ func (e *Engine) Tick(now time.Time) {
 		if pl := p.pull; pl != nil && !pl.deadline.IsZero() && now.After(pl.deadline) {
 			e.counters.Timeouts++
 			p.pace.missed()
+			p.barren = true
 			e.abort(pl)
 			p.compare = true
 		}

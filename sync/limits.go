@@ -37,12 +37,18 @@ const (
 	GossipBytesMax = 64 << 10
 	// gossipEventsMax bounds the events of one gossip message.
 	gossipEventsMax = 512
+	// writerBytesMax bounds the writer in a position of a page: ids are shorter.
+	writerBytesMax = 256
 	// textBytesMax bounds reasons and other words of a peer.
 	textBytesMax = 256
 
 	// pullsMax bounds the exchanges that one node pulls at a time; each holds
 	// up to stepsMax pages in memory.
 	pullsMax = 4
+	// pullsBarrenMax bounds the exchanges besides that have brought nothing new for
+	// long: pages without end of a peer that lies, or a long list of what is
+	// known.
+	pullsBarrenMax = 4
 	// stepsMax bounds the pages of one pull between the wire and the store: one
 	// is verified while another is stored.
 	stepsMax = 3

@@ -27,6 +27,8 @@ type peer struct {
 	sent map[string]map[merge.Section]store.SectionState
 
 	pull      *pull
+	turn      uint64 // of its last pull, counted over all peers; 0 for none
+	barren    bool   // that brought nothing new for long, see schedule
 	wants     wishes
 	notBefore time.Time // BUSY: no pull before
 	compare   bool      // send a heartbeat when the pulls are done

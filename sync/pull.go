@@ -48,8 +48,9 @@ type pull struct {
 	ended    bool         // the last page came
 	steps    []*step
 	applied  int
-	halted   bool // the peer is busy: nothing more is asked
-	unclean  bool // something was refused room: no cursor moves any more
+	newsAt   time.Time // when it last brought something new, or began
+	halted   bool      // the peer is busy: nothing more is asked
+	unclean  bool      // something was refused room: no cursor moves any more
 	dead     bool
 }
 
@@ -69,47 +70,14 @@ type step struct {
 	resume    *store.ResumeMove
 }
 
-// schedule begins as many pulls as the bounds allow: one a peer, one a
-// section, pullsMax in all, fleet statements of a peer before its other
-// sections.
-func (e *Engine) schedule() {
-	running := map[merge.Section]bool{}
-	count := 0
-	for _, id := range e.order {
-		if pl := e.peers[id].pull; pl != nil {
-			running[pl.section] = true
-			count++
-		}
-	}
-	for _, id := range e.order {
-		p := e.peers[id]
-		if count >= pullsMax {
-			return
-		}
-		if p.pull != nil || !p.greeted || e.now.Before(p.notBefore) {
-			continue
-		}
-		for _, w := range p.wants.list {
-			if running[w.section] {
-				if w.section.Family == FleetFamily {
-					break // the rest waits for it
-				}
-				continue
-			}
-			running[w.section] = true
-			count++
-			e.begin(p, w)
-			break
-		}
-	}
-}
-
 func (e *Engine) begin(p *peer, w wish) {
 	p.unwant(w.section)
+	e.lastTurn++
+	p.turn = e.lastTurn
 	if e.goOn(p, w.section) {
 		return
 	}
-	pl := &pull{peer: p, section: w.section, life: p.incarnation, forced: w.list}
+	pl := &pull{peer: p, section: w.section, life: p.incarnation, forced: w.list, newsAt: e.now}
 	p.pull = pl
 	e.counters.Pulls++
 	mine, theirs := e.store.State(w.section), p.remote.section(w.section)
@@ -142,7 +110,7 @@ func (e *Engine) goOn(p *peer, section merge.Section) bool {
 	if pl == nil || pl.life != p.incarnation {
 		return false
 	}
-	p.pull, pl.halted = pl, false
+	p.pull, pl.halted, pl.newsAt = pl, false, e.now
 	e.advance(pl)
 	return true
 }
@@ -264,6 +232,9 @@ func (e *Engine) stepApplied(st *step, last bool, res store.Result, err error) {
 	// back what follows it.
 	pl.unclean = pl.unclean || res.Refused > 0
 	pl.applied += res.Applied
+	if res.Applied+res.Parked > 0 {
+		pl.newsAt, pl.peer.barren = e.now, false
+	}
 	if last {
 		pl.steps = slices.DeleteFunc(pl.steps, func(s *step) bool { return s == st })
 	}

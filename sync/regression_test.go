@@ -118,7 +118,11 @@ func TestAListingThatThePeerCannotGoOnWith(t *testing.T) {
 		return asked
 	}
 	first := newest()
-	engine.Receive("b", &fleetsync.ChangesPage{ID: first.ID, Next: 1})
+	record, err := sealWrite("b", merge.Key{Kind: "memory", ID: merge.NewID("x")}, nil, hlc.Timestamp{Wall: 1000}, "text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine.Receive("b", &fleetsync.ChangesPage{ID: first.ID, Records: [][]byte{record.Encode()}, Next: 1})
 	second := newest()
 	if second == nil || second.After != 1 {
 		t.Fatalf("the listing goes on with %+v", second)

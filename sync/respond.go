@@ -171,6 +171,17 @@ func (r *responder) page(m *PageReq) (Message, error) {
 // bytes in a row, so positions order as keys do.
 const positionSeparator = "\x00\x00"
 
+// isPosition reports whether a peer may be asked to go on from there: it would
+// be right to blame whoever asks for anything else.
+func isPosition(section merge.Section, position []byte) bool {
+	order, writer, within := strings.Cut(string(position), positionSeparator)
+	if !within || writer == "" || len(writer) > writerBytesMax {
+		return false
+	}
+	_, err := merge.ParseOrder(section, order)
+	return err == nil
+}
+
 // pageFiller gathers records until a page is full.
 type pageFiller struct {
 	*responder

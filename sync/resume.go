@@ -26,7 +26,8 @@ func (r resumePoint) cursor() store.Cursor {
 }
 
 // resume returns where an interrupted page transfer from the peer's present
-// store goes on.
+// store goes on. It may have begun at an earlier opening of that store, even on
+// another disk: then its end is no place in the feed.
 func (e *Engine) resume(p *peer, section merge.Section) (at resumePoint, ok bool) {
 	err := e.store.View(func(r *store.Reader) error {
 		point, err := r.Resume(p.id, section)
