@@ -3,6 +3,7 @@ package merge
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 )
 
@@ -40,7 +41,9 @@ func (r *Record) Encode() []byte {
 
 // Decode reads what Encode wrote and checks everything but the value of the
 // signature: canonical bytes, limits, basis, body hash and size. The result
-// does not alias b. Errors: ErrMalformed, ErrTooLarge, ErrUnsupported.
+// does not alias b. Errors: ErrMalformed, ErrTooLarge; ErrUnsupported for a
+// record that is sound but for an algorithm that is not known here, which is
+// returned all the same.
 func Decode(b []byte) (Record, error) {
 	if len(b) > RecordBytesMax {
 		return Record{}, fmt.Errorf("%w: record of %d bytes, at most %d", ErrTooLarge, len(b), RecordBytesMax)
@@ -66,11 +69,12 @@ func Decode(b []byte) (Record, error) {
 	if err := r.validate(); err != nil {
 		return Record{}, err
 	}
-	if err := r.validateSignature(); err != nil {
+	err = r.validateSignature()
+	if err != nil && !errors.Is(err, ErrUnsupported) {
 		return Record{}, err
 	}
 	r.hash = itemHash(r.Key, r.header)
-	return r, nil
+	return r, err
 }
 
 // record takes the parts of an encoded record off.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -35,7 +36,10 @@ func (c *gossipCheck) validate(ctx context.Context, from peer.ID, m *pubsub.Mess
 		return pubsub.ValidationIgnore
 	}
 	batch, err := fleetsync.DecodeGossip(m.GetData(), c.fleet, state.Indexer{}.EventType)
-	if err != nil {
+	switch {
+	case errors.Is(err, merge.ErrUnsupported): // for later builds, which others may run
+		return pubsub.ValidationIgnore
+	case err != nil:
 		return pubsub.ValidationReject
 	}
 	for _, r := range batch.Records {

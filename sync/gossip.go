@@ -2,6 +2,7 @@ package sync
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/fleetsync/fleetd/merge"
@@ -28,7 +29,9 @@ type GossipEvent struct {
 
 // DecodeGossip reads a gossip message and its records, and checks limits,
 // fleet and that each event's type is the one that follows from the record.
-// Signatures are for the caller. Errors: ErrMalformed, ErrTooLarge.
+// Signatures are for the caller. Errors: ErrMalformed, ErrTooLarge; and
+// merge.ErrUnsupported for a message with a record that a later build alone can
+// judge, which is nobody's fault.
 func DecodeGossip(data []byte, fleet merge.FleetID, eventType func(kind string, deleted bool) string) (GossipBatch, error) {
 	if len(data) > GossipBytesMax {
 		return GossipBatch{}, fmt.Errorf("%w: gossip of %d bytes", ErrTooLarge, len(data))
@@ -46,7 +49,10 @@ func DecodeGossip(data []byte, fleet merge.FleetID, eventType func(kind string, 
 	var batch GossipBatch
 	for _, e := range g.Events {
 		r, err := merge.Decode(e.Record)
-		if err != nil {
+		switch {
+		case errors.Is(err, merge.ErrUnsupported):
+			return GossipBatch{}, fmt.Errorf("sync: gossip: %w", err)
+		case err != nil:
 			return GossipBatch{}, fmt.Errorf("%w: gossip: %w", ErrMalformed, err)
 		}
 		if want := eventType(r.Key.Kind, r.Envelope.Deleted); e.Type != want {

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/fleetsync/fleetd/hlc"
@@ -61,10 +62,14 @@ func (e *Engine) takeRecords(st *step, wires [][]byte) (sum store.Sum, ok bool) 
 	records := make([]*merge.Record, 0, len(wires))
 	for _, wire := range wires {
 		r, err := merge.Decode(wire)
+		unsupported := errors.Is(err, merge.ErrUnsupported)
+		if unsupported {
+			err = nil
+		}
 		if err == nil && r.Key.Section() != pl.section {
 			err = fmt.Errorf("%w: %s outside of section %s", ErrProtocol, r.Key, pl.section)
 		}
-		if err == nil {
+		if err == nil && !unsupported {
 			err = e.admission.Check(&r)
 		}
 		if err != nil {
@@ -72,6 +77,11 @@ func (e *Engine) takeRecords(st *step, wires [][]byte) (sum store.Sum, ok bool) 
 			return sum, false
 		}
 		sum = sum.Add(r.Hash())
+		if unsupported {
+			// A later build can judge it, and lists the section anew once it runs here.
+			e.counters.Unsupported++
+			continue
+		}
 		records = append(records, &r)
 	}
 	news, err := e.news(records)

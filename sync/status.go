@@ -13,6 +13,7 @@ import (
 type Counters struct {
 	Published, GossipReceived, GossipDropped uint64 // messages; records for dropped
 	Known, Applied, Parked, Refused          uint64 // records from peers
+	Unsupported                              uint64 // records of algorithms that are not known here
 	BadSignatures, Timeouts, BusySent        uint64
 	HeadsIgnored                             uint64 // lists of heads beyond a peer's budget
 	Pulls, CursorsInvalid, StoreErrors       uint64
