@@ -142,6 +142,7 @@ func (c *Cluster) begin() {
 func (c *Cluster) add(number int, keys io.Reader) error {
 	r := &Replica{cluster: c, number: number, name: fmt.Sprintf("r%d", number)}
 	r.set(c.plan.Skews[number])
+	r.asked = map[int]question{}
 	r.newest, r.dialect, r.withheld = map[merge.Key]*written{}, c.newDialect(number), c.plan.Withheld[number]
 	var err error
 	if r.identity, err = newIdentity(keys); err != nil {

@@ -38,6 +38,7 @@ const (
 	FaultSharing         Fault = "sharing switched" // a family was shared no longer, or again
 	FaultNewerRecord     Fault = "newer record"     // one of a later build was taken in
 	FaultNewerField      Fault = "newer field"      // a message of a later build
+	FaultNewerAlgorithm  Fault = "newer algorithm"  // a record that only a later build can judge
 	FaultNewerMessage    Fault = "newer message"    // a message of an unknown type
 	FaultRollback        Fault = "rollback"         // a disk came back from a backup
 	FaultLateGrant       Fault = "late grant"       // a writer nobody knows yet
@@ -58,6 +59,7 @@ const (
 	FaultClaim           Fault = "claim"            // sections that nobody has
 	FaultEndless         Fault = "endless page"     // a page that has always one after it
 	FaultPry             Fault = "pry"              // a request for what is private
+	FaultMute            Fault = "mute"             // a request that is never answered
 	FaultSkew            Fault = "skew"             // a clock off by seconds
 	FaultDrift           Fault = "drift"            // a clock off by more than DriftMax
 	FaultSlowDisk        Fault = "slow disk"        // batches wait
@@ -190,7 +192,7 @@ func AllFaults() []Fault {
 		FaultMassJoin, FaultSharing, FaultNewerRecord, FaultNewerField, FaultNewerMessage,
 		FaultForgedHeads, FaultForgedAnswer, FaultForgedRequest, FaultForgedRecord, FaultForgedGossip, FaultFlippedBits,
 		FaultReplay, FaultUnasked, FaultPoison, FaultEquivocation, FaultForgedBasis, FaultMadeUp, FaultFlood, FaultClaim,
-		FaultEndless, FaultPry, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultSkew, FaultDrift,
+		FaultEndless, FaultPry, FaultMute, FaultNewerAlgorithm, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultSkew, FaultDrift,
 		FaultSlowDisk, FaultDiskRefused, FaultDiskDoubt, FaultDiskRead, FaultTwin,
 		FaultCorrupt, FaultThrottle, FaultOverflow, FaultClog, FaultFlap, FaultLossy, FaultLate, FaultBusy,
 	}...)

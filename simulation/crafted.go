@@ -251,7 +251,7 @@ func (a *adversary) forgedGossip() []byte {
 // unasked is an answer to something that the peer has asked before, or to
 // nothing at all.
 func (a *adversary) unasked(to int) fleetsync.Message {
-	q := a.asked[to]
+	q := a.replica.asked[to]
 	id := pick(a.dice, q.id, q.id, q.id+1, a.dice.Uint64())
 	sum := make([]byte, 32)
 	return pick[fleetsync.Message](

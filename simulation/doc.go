@@ -17,7 +17,9 @@
 //     have a disk that loses bits and rows;
 //   - members are away for days or a year, join late and several at once, run a
 //     later build, stop sharing a family and begin again, or write before anybody
-//     knows that they may.
+//     knows that they may;
+//   - members lie: in greetings, answers, requests, records and gossip, by frames
+//     that are damaged, old, unasked or too many, and by silence.
 //
 // Then all faults end, and the fleet must become one within [Cluster.Bound].
 //
@@ -76,8 +78,8 @@
 //	  writes at once, a live clone                                             stand for until then; I2, I3
 //	counters equal the increments (I8)        skill.outcome                    agent.go, checker.go
 //	sessions, shared or not                   the session kinds                work.go, sharing.go
-//	blobs                                     blobs on the wire                work.go, hostile members
-//	a damaged answer of range reconciliation  reconciliation                   hostile members
+//	blobs                                     blobs on the wire                work.go, forgery.go
+//	a damaged answer of range reconciliation  reconciliation                   forgery.go
 //
 // # Invariants
 //

@@ -30,7 +30,7 @@ func (p *planner) lie(r int) Step {
 	s := Step{Replica: r, Count: share, For: p.duration(p.length/4, p.length)}
 	s.Act = pick(
 		p.dice, ActForgeHeads, ActForgeAnswers, ActForgeRequests, ActForgeRecords, ActForgeGossip, ActFlipBits, ActReplay,
-		ActUnasked, ActPoison, ActEquivocate, ActForgeBasis, ActMadeUp, ActFlood, ActClaim, ActEndless, ActPry,
+		ActUnasked, ActPoison, ActEquivocate, ActForgeBasis, ActMadeUp, ActFlood, ActClaim, ActEndless, ActPry, ActMute,
 	)
 	switch s.Act {
 	case ActPoison:

@@ -72,10 +72,9 @@ func (r *Replica) take(from int, frame []byte) {
 	if r.turnsAway(from, m) {
 		return
 	}
-	if r.adversary != nil {
-		r.adversary.hears(from, m)
-	}
+	r.hears(from, m)
 	r.process.engine.Receive(r.cluster.replicas[from].ID(), m)
+	r.skipped()
 	r.drain()
 }
 
@@ -92,6 +91,9 @@ func (r *Replica) hear(from int, g *rumour) {
 	}
 	batch, err := r.checkGossip(g.data)
 	switch {
+	case errors.Is(err, merge.ErrUnsupported):
+		c.cover.fault(FaultNewerAlgorithm)
+		return
 	case err != nil && c.suspect(from):
 		r.note("rejects gossip of %d: %v", from, err)
 		return
@@ -132,6 +134,13 @@ func (r *Replica) checkGossip(data []byte) (fleetsync.GossipBatch, error) {
 		}
 	}
 	return batch, nil
+}
+
+// skipped counts the records that the engine could not judge.
+func (r *Replica) skipped() {
+	for n := r.process.engine.Counters().Unsupported; r.process.skipped < n; r.process.skipped++ {
+		r.cluster.cover.fault(FaultNewerAlgorithm)
+	}
 }
 
 // welcomes reports whether a replica lets a peer connect.

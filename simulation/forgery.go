@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -78,7 +79,7 @@ func restate(m fleetsync.Message) {
 	}
 	var sum store.Sum
 	for _, wire := range page.Records {
-		if rec, err := merge.Decode(wire); err == nil {
+		if rec, err := merge.Decode(wire); err == nil || errors.Is(err, merge.ErrUnsupported) {
 			sum = sum.Add(rec.Hash())
 		}
 	}
@@ -94,7 +95,7 @@ func (a *adversary) load(to int, m fleetsync.Message) Fault {
 		return ""
 	}
 	fault := Fault("")
-	for _, c := range a.cargo[a.asked[to].section] {
+	for _, c := range a.cargo[a.replica.asked[to].section] {
 		if to%c.sides == c.side && a.dice.chance(0.5) {
 			*records, fault = append(*records, c.wire), c.fault
 		}
@@ -106,7 +107,7 @@ func (a *adversary) load(to int, m fleetsync.Message) Fault {
 // endless returns one of many pages without end in the place of an answer, nil
 // for one that is no page.
 func (a *adversary) endless(to int, m fleetsync.Message) fleetsync.Message {
-	q := a.asked[to]
+	q := a.replica.asked[to]
 	switch m := m.(type) {
 	case *fleetsync.ChangesPage:
 		m.Done, m.Next = false, q.after+1

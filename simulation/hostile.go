@@ -19,8 +19,7 @@ type adversary struct {
 	replica *Replica
 	dice    dice
 	lies    map[Act]lie
-	asked   map[int]question // by replica, its newest request
-	past    []letter         // what was sent before, the newest last
+	past    []letter // what was sent before, the newest last
 	cargo   map[merge.Section][]cargo
 	marks   map[*byte]Fault // what is on its way and not what it seems
 	awake   bool            // act is going to be called
@@ -33,7 +32,7 @@ type lie struct {
 	until time.Time
 }
 
-// question is a request that somebody has sent to a hostile member.
+// question is a request that somebody has sent to a replica.
 type question struct {
 	id, after uint64
 	section   merge.Section
@@ -74,7 +73,7 @@ func lieKinds() map[Act]Fault {
 		ActForgeRecords: FaultForgedRecord, ActForgeGossip: FaultForgedGossip, ActFlipBits: FaultFlippedBits,
 		ActReplay: FaultReplay, ActUnasked: FaultUnasked, ActPoison: FaultPoison, ActEquivocate: FaultEquivocation,
 		ActForgeBasis: FaultForgedBasis, ActMadeUp: FaultMadeUp, ActFlood: FaultFlood, ActClaim: FaultClaim,
-		ActEndless: FaultEndless, ActPry: FaultPry,
+		ActEndless: FaultEndless, ActPry: FaultPry, ActMute: FaultMute,
 	}
 }
 
@@ -89,7 +88,7 @@ func (c *Cluster) doHostile(r *Replica, s Step) (done bool) {
 	if r.adversary == nil {
 		r.adversary = &adversary{
 			replica: r, dice: newDice(c.plan.Seed, streamAdversary+uint64(r.number)<<32), lies: map[Act]lie{},
-			asked: map[int]question{}, cargo: map[merge.Section][]cargo{}, marks: map[*byte]Fault{},
+			cargo: map[merge.Section][]cargo{}, marks: map[*byte]Fault{},
 		}
 	}
 	a := r.adversary
@@ -120,6 +119,10 @@ func (a *adversary) now(act Act) bool {
 // send gives the network what is to be said to a peer, true or not.
 func (a *adversary) send(to int, m fleetsync.Message, frame []byte) {
 	n := a.replica.cluster.network
+	if a.now(ActMute) && !speaks(m) {
+		a.replica.cluster.cover.fault(FaultMute)
+		return
+	}
 	if lied, fault := a.alter(to, m, frame); fault != "" {
 		if forged, err := a.replica.cluster.codec.Encode(lied); err == nil {
 			frame = forged
@@ -140,6 +143,15 @@ func (a *adversary) send(to int, m fleetsync.Message, frame []byte) {
 	n.send(a.replica.number, to, frame)
 }
 
+// speaks reports whether a message answers no request.
+func speaks(m fleetsync.Message) bool {
+	switch m.(type) {
+	case *fleetsync.ChangesPage, *fleetsync.Page, *fleetsync.Records, *fleetsync.CursorInvalid, *fleetsync.Busy, *fleetsync.Error:
+		return false
+	}
+	return true
+}
+
 // say sends a message that its engine did not think of.
 func (a *adversary) say(to int, m fleetsync.Message, fault Fault) {
 	frame, err := a.replica.cluster.codec.Encode(m)
@@ -157,8 +169,11 @@ func (a *adversary) took(data []byte) {
 	}
 }
 
-// hears notes what others ask a hostile member.
-func (a *adversary) hears(from int, m fleetsync.Message) {
+// hears notes what others ask, for those who do not answer as this build does.
+func (r *Replica) hears(from int, m fleetsync.Message) {
+	if r.adversary == nil && r.dialect == nil {
+		return
+	}
 	q, id := question{}, ""
 	switch m := m.(type) {
 	case *fleetsync.Changes:
@@ -172,7 +187,7 @@ func (a *adversary) hears(from int, m fleetsync.Message) {
 	}
 	if section, err := merge.ParseSectionID(id); err == nil {
 		q.section = section
-		a.asked[from] = q
+		r.asked[from] = q
 	}
 }
 

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/store"
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
@@ -37,10 +40,11 @@ func (c *Cluster) newDialect(number int) *dialect {
 	return &dialect{newDice(c.plan.Seed, streamDialect+uint64(number)<<32)}
 }
 
-// frame returns the frame of a message as a later build sends it; nil when it
-// would become too large.
-func (d *dialect) frame(m fleetsync.Message) []byte {
-	payload, err := merge.Marshal(m)
+// frame returns the frame of a message to a peer as a later build sends it; nil
+// when it would become too large.
+func (r *Replica) newerFrame(to int, m fleetsync.Message) []byte {
+	d := r.dialect
+	payload, err := merge.Marshal(r.withLater(to, m))
 	if err != nil {
 		return nil
 	}
@@ -52,6 +56,43 @@ func (d *dialect) frame(m fleetsync.Message) []byte {
 		return nil
 	}
 	return frameOf(m.Type(), payload)
+}
+
+// withLater returns a copy of an answer with a record that is signed by an
+// algorithm of later builds, now and then.
+func (r *Replica) withLater(to int, m fleetsync.Message) fleetsync.Message {
+	section := r.asked[to].section
+	if records := recordsOf(m); records == nil || section.Family == "" || !r.dialect.dice.chance(0.2) {
+		return m
+	}
+	frame, err := r.cluster.codec.Encode(m)
+	if err != nil {
+		return m
+	}
+	own, err := r.cluster.codec.DecodeFrame(frame)
+	if err != nil {
+		return m
+	}
+	wire, err := r.later(section)
+	if err != nil {
+		return m
+	}
+	records := recordsOf(own)
+	*records = append(*records, wire)
+	restate(own)
+	return own
+}
+
+// later returns a record that is signed by an algorithm of later builds. Nobody
+// else can tell whether it is good.
+func (r *Replica) later(section merge.Section) ([]byte, error) {
+	stamp := hlc.Timestamp{Wall: r.Now().UnixMilli(), Counter: 7}
+	rec, err := r.seal(draft{key: merge.Key{Kind: section.Family, Scope: section.Scope, ID: merge.NewID("later")}, body: []byte{0xa0}}, nil, nil, stamp)
+	if err != nil {
+		return nil, err
+	}
+	const algorithm = 2
+	return merge.Marshal(map[int]any{1: rec.Header(), 2: rec.Body, 3: algorithm, 4: bytes.Repeat([]byte{7}, 48)})
 }
 
 // frameOf is a frame of any content.
@@ -125,6 +166,24 @@ func (d *dialect) stranger() []byte {
 
 // gossip is a gossip message with a further field.
 func (d *dialect) gossip(data []byte) []byte { return d.pair(data, newerField) }
+
+// gossipLater gossips a record that only later builds can judge, now and then.
+func (r *Replica) gossipLater() {
+	if !r.dialect.dice.chance(0.1) {
+		return
+	}
+	wire, err := r.later(merge.Section{Family: "memory"})
+	if err != nil {
+		return
+	}
+	g := fleetsync.Gossip{
+		Fleet:  r.cluster.charter.fleet[:],
+		Events: []fleetsync.GossipEvent{{Type: state.Indexer{}.EventType("memory", false), Record: wire}},
+	}
+	if data, err := merge.Marshal(g); err == nil {
+		r.cluster.network.publish(r.number, data)
+	}
+}
 
 // fields are pairs for the end of a header: of keys that no build knows, of any
 // type, in canonical order.

@@ -200,6 +200,7 @@ const (
 	ActClaim         Act = "claim sections" // it claims to have Count sections that nobody has, For
 	ActEndless       Act = "endless pages"  // its pages never end, For
 	ActPry           Act = "pry"            // it asks for what is not shared, For
+	ActMute          Act = "mute"           // it answers heartbeats and nothing else, For
 
 	ActShare      Act = "share"      // Replica shares all but a family from now on; Count says which, 0 for none
 	ActUnreadable Act = "unreadable" // the next Count snapshots of Replica fail

@@ -40,6 +40,7 @@ type Replica struct {
 	leftAt    time.Time              // when it went off the network
 	turning   spell                  // how much of what it is asked for it turns away
 	adversary *adversary             // nil: it is honest
+	asked     map[int]question       // by replica, its newest request
 }
 
 // process is what a restart loses.
@@ -62,6 +63,7 @@ type process struct {
 	wake      func()                 // lets it go on
 	backlog   []func()               // what waits for it meanwhile
 	scores    scores                 // of its peers
+	skipped   uint64                 // records of algorithms that it does not know
 }
 
 // Number returns the replica's number, from 0.
@@ -240,6 +242,7 @@ func (r *Replica) drain() {
 		data := pub.Data
 		if r.dialect != nil {
 			data = r.dialect.gossip(data)
+			r.gossipLater()
 		}
 		r.cluster.network.publish(r.number, data)
 	}
@@ -267,7 +270,7 @@ func (r *Replica) send(s fleetsync.Send) {
 	c.observer.sent(r, to, s.Message, frame)
 	c.watch.sent(r.number, to, s.Message.Type(), len(frame))
 	if r.dialect != nil {
-		if newer := r.dialect.frame(s.Message); newer != nil {
+		if newer := r.newerFrame(to, s.Message); newer != nil {
 			frame = newer
 		}
 		if r.dialect.dice.chance(0.1) {
