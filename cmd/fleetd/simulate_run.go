@@ -72,7 +72,10 @@ func (s *simulated) config(m *measures) campaign.Config {
 	for i := range seeds {
 		seeds[i] = s.first + uint64(i)
 	}
-	cfg := campaign.Config{Seeds: seeds, Plan: s.draw, Check: m.take}
+	cfg := campaign.Config{Seeds: seeds, Plan: s.draw}
+	if s.source != nil {
+		cfg.Check = m.take
+	}
 	if s.count < seedsDrawn {
 		cfg.RepeatEvery = -1 // it would be a large part of so few
 	}
