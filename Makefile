@@ -15,7 +15,7 @@ LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race fuzz sim sim-long mutants bench microbench lint fmt vet cross check
+.PHONY: help build test race fuzz sim sim-long mutants scale bench microbench lint fmt vet cross check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,14 +35,17 @@ fuzz: ## fuzz every target for FUZZTIME (10s)
 
 SIM = $(GO) test -count=1 -v ./simulation -timeout
 
-sim: ## run 1,000 fresh seeds of the simulation and every regression (SIMFLAGS)
+sim: ## run 1,000 seeds of the simulation, new with each change of the code, and every regression (SIMFLAGS)
 	$(SIM) 60m -run '^Test(Seeds|SeedsWithoutGossip|Regressions|SameSeedSameTrace)$$' -seeds 1000 $(SIMFLAGS)
 
 sim-long: ## run 100,000 fresh seeds, with figures after every 2,000 (SIMFLAGS)
-	$(SIM) 0 -run '^TestSeeds$$' -seeds 100000 -block 2000 $(SIMFLAGS)
+	$(SIM) 0 -run '^TestSeeds$$' -seeds 100000 -block 2000 -base $$(date +%s)00000 $(SIMFLAGS)
 
 mutants: ## plant every fault, and write which seed notices it (MUTANTS names some)
 	$(GO) run ./simulation/mutants $(MUTANTS)
+
+scale: ## measure fleets of 3 to 1,000 replicas, and write docs/scale.md
+	$(GO) run ./simulation/scale
 
 bench: ## print what fleetd costs beside this machine's floor (BENCH names a part)
 	$(GO) -C bench run . $(BENCH)

@@ -16,7 +16,7 @@ import (
 
 var (
 	seedsFlag = flag.Int("seeds", 20, "how many fresh seeds TestSeeds runs; TestSeedsWithoutGossip runs a fifth of it")
-	baseFlag  = flag.Uint64("base", 0, "the seed before the first fresh one; 0 takes the time")
+	baseFlag  = flag.Uint64("base", 0, "the seed before the first fresh one; 0 takes it from the code")
 	blockFlag = flag.Int("block", 0, "TestSeeds prints figures after so many seeds; 0: after all")
 )
 
@@ -29,17 +29,6 @@ func runSeed(seed uint64, options simulation.Options) (*simulation.Cluster, erro
 		return nil, err
 	}
 	return c, c.Run()
-}
-
-// freshSeeds returns seeds that nobody has run before, unless -base says which.
-func freshSeeds(t *testing.T, count int) []uint64 {
-	t.Helper()
-	base := *baseFlag
-	if base == 0 {
-		base = uint64(time.Now().UnixNano()) % 1_000_000_000_000
-	}
-	t.Logf("%d fresh seeds after -base %d", count, base)
-	return campaign.Fresh(base, count)
 }
 
 // shrinkMax is how many failures of a run are shrunk, and shrinkRuns within how
