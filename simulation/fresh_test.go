@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,16 +31,17 @@ func freshSeeds(t *testing.T, count int) []uint64 {
 func seedOfCode(t *testing.T) uint64 {
 	t.Helper()
 	sum := sha256.New()
+	module := os.DirFS("..")
 	for _, layer := range layers {
-		err := filepath.WalkDir(filepath.Join("..", layer), func(path string, entry fs.DirEntry, err error) error {
+		err := fs.WalkDir(module, layer, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
-			text, err := os.ReadFile(path)
+			text, err := fs.ReadFile(module, path)
 			if err != nil {
 				return err
 			}
-			sum.Write([]byte(filepath.ToSlash(path) + "\n"))
+			sum.Write([]byte(path + "\n"))
 			sum.Write([]byte(strings.ReplaceAll(string(text), "\r\n", "\n")))
 			return nil
 		})

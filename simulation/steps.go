@@ -21,9 +21,7 @@ func (c *Cluster) Do(s Step) {
 	case ActAudit:
 		c.checkCursors()
 	case ActGrant:
-		if err := c.state(r); err != nil && !tolerable(err) {
-			c.fail(InvariantProgress, "%v", err)
-		}
+		c.stateGrant(r)
 	case ActSlow, ActRefuse, ActDoubt, ActFlaky, ActUnreadable:
 		c.spoil(r, s)
 	case ActBusy:
@@ -32,6 +30,12 @@ func (c *Cluster) Do(s Step) {
 		if !c.doToNetwork(s) && !c.doToProcess(r, s) && !c.doToMachine(r, s) && !c.doHostile(r, s) {
 			c.work(r, s)
 		}
+	}
+}
+
+func (c *Cluster) stateGrant(r *Replica) {
+	if err := c.state(r); err != nil && !tolerable(err) {
+		c.fail(InvariantProgress, "%v", err)
 	}
 }
 

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"time"
@@ -11,18 +11,18 @@ import (
 )
 
 // write writes the page.
-func write(w io.Writer, rows []row) {
-	_, _ = io.WriteString(w, intro)
+func write(w *bytes.Buffer, rows []row) {
+	w.WriteString(intro)
 	times(w, rows)
-	_, _ = io.WriteString(w, curveIntro)
+	w.WriteString(curveIntro)
 	curve(w, rows)
-	_, _ = io.WriteString(w, trafficIntro)
+	w.WriteString(trafficIntro)
 	traffic(w, rows)
-	_, _ = io.WriteString(w, reading)
+	w.WriteString(reading)
 }
 
 // times is the table of durations, in seconds.
-func times(w io.Writer, rows []row) {
+func times(w *bytes.Buffer, rows []row) {
 	fmt.Fprint(w, "| replicas | gossip | a write everywhere: half | 99 of 100 | all | newcomer | after a partition |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range rows {
 		fmt.Fprintf(w, "| %d | %s | %s | %s | %s | %s | %s |\n", r.replicas, onOff(r.gossip),
@@ -43,7 +43,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 const width = 60
 
 // curve draws how long the last of the writes needed, a bar for each fleet.
-func curve(w io.Writer, rows []row) {
+func curve(w *bytes.Buffer, rows []row) {
 	longest := time.Duration(0)
 	for _, r := range rows {
 		longest = max(longest, r.max)
@@ -57,7 +57,7 @@ func curve(w io.Writer, rows []row) {
 }
 
 // traffic is the table of messages and bytes, for each replica.
-func traffic(w io.Writer, rows []row) {
+func traffic(w *bytes.Buffer, rows []row) {
 	fmt.Fprint(w, "| replicas | gossip | burst: messages | bytes | of them gossip | heartbeats | feed | pages and records | idle: messages a minute | bytes a minute |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range rows {
 		all, idle := total(r.burst), total(r.idle)
