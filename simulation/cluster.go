@@ -273,8 +273,12 @@ func (c *Cluster) Heal() error {
 
 // mend ends all faults of one machine.
 func (c *Cluster) mend(r *Replica) {
-	if r.damaged && !r.gone {
+	switch {
+	case r.gone:
+	case r.damaged:
 		c.setAside(r)
+	case r.isClone(): // its owner has found out
+		c.retire(r)
 	}
 	if r.gone {
 		r.withheld = c.plan.Withheld[r.number] // of what it wrote, others have the rest

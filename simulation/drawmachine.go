@@ -1,6 +1,9 @@
 package simulation
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // machines draws what happens to whole machines: their disks, clocks and
 // processes, beyond what processFaults and its like draw.
@@ -9,6 +12,7 @@ func (p *planner) machines() {
 	p.disks()
 	p.twins()
 	p.losses()
+	p.clones()
 	p.clocks()
 	p.pauses()
 }
@@ -26,6 +30,9 @@ func (p *planner) power() {
 func (p *planner) disks() {
 	if p.chance(0.35) {
 		p.add(p.at(), Step{Act: ActLie, Replica: p.replica(), Count: p.between(1, 8), For: p.duration(time.Second, 20*time.Second)})
+	}
+	if p.chance(0.1) {
+		p.rollback()
 	}
 	if p.chance(0.3) {
 		r, at, full := p.replica(), p.at(), p.duration(time.Second, 30*time.Second)
@@ -84,17 +91,48 @@ func (p *planner) decay(r int, at time.Duration) {
 	}
 }
 
-// spare draws a replica that joins anew after a machine was lost.
-func (p *planner) spare(lost time.Duration) {
-	spare, at := p.plan.Replicas, lost+p.duration(0, 30*time.Second)
+// clones draws a machine that is copied, and runs beside its copy for a while.
+func (p *planner) clones() {
+	if p.plan.Topology != Mesh || !p.chance(0.5) {
+		return
+	}
+	r, at := 1+p.IntN(p.plan.Replicas-1), p.at()
+	if slices.Contains(p.plan.Absent, r) {
+		return
+	}
+	copied := p.machine(GrantKnown)
+	p.add(at, Step{Act: ActClone, Replica: r, Peer: copied})
+	for _, who := range []int{r, copied} {
+		for range p.between(2, 6) {
+			p.add(at+p.duration(0, 25*time.Second), Step{Act: ActWrite, Replica: who, Count: p.IntN(p.keys)})
+		}
+	}
+	for range 3 {
+		p.add(at+p.duration(0, 40*time.Second), Step{Act: ActAudit})
+	}
+	if p.chance(0.5) {
+		p.add(at+p.duration(20*time.Second, time.Minute), Step{Act: ActRetire, Replica: copied})
+	}
+}
+
+// machine adds one to the fleet, which is absent until a step says otherwise.
+func (p *planner) machine(known GrantMode) (number int) {
+	number = p.plan.Replicas
 	p.plan.Replicas++
 	p.plan.Skews = append(p.plan.Skews, p.duration(-5*time.Second, 5*time.Second))
 	p.plan.Withheld = append(p.plan.Withheld, "")
-	p.plan.Absent = append(p.plan.Absent, spare)
-	p.plan.Grants = append(p.plan.Grants, pick(p.dice, GrantKnown, GrantOwn, GrantLate))
+	p.plan.Absent = append(p.plan.Absent, number)
+	p.plan.Grants = append(p.plan.Grants, known)
 	if len(p.plan.Sites) > 0 {
-		p.plan.Sites = append(p.plan.Sites, p.plan.Sites[spare%len(p.plan.Sites)])
+		p.plan.Sites = append(p.plan.Sites, p.plan.Sites[number%len(p.plan.Sites)])
 	}
+	return number
+}
+
+// spare draws a replica that joins anew after a machine was lost.
+func (p *planner) spare(lost time.Duration) {
+	at := lost + p.duration(0, 30*time.Second)
+	spare := p.machine(pick(p.dice, GrantKnown, GrantOwn, GrantLate))
 	if p.plan.Grants[spare] == GrantLate {
 		p.add(lost+p.duration(0, 30*time.Second), Step{Act: ActGrant, Replica: spare})
 	}

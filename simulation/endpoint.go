@@ -35,6 +35,9 @@ func (r *Replica) connected(peer int) {
 func (r *Replica) disconnected(peer int) {
 	r.turn(r.process, func() {
 		r.note("sees %d go", peer)
+		if r.elsewhere(peer) {
+			return
+		}
 		r.process.engine.Disconnected(r.cluster.replicas[peer].ID())
 		r.drain()
 	})

@@ -17,7 +17,7 @@ import (
 // all that it had issued. Of keys that it forgets to have written, its next
 // write covers what it has not seen, as that of a clone does.
 func (m *model) forgets(r *Replica) error {
-	r.muteUntil = time.UnixMilli(m.newest[r.ID()].stamp.Wall + 1) // whatever it had counted up to within one
+	r.muteUntil = time.UnixMilli(m.newest[r.number].stamp.Wall + 1) // whatever it had counted up to within one
 	m.reached[r.number] = hlc.Timestamp{}
 	clear(r.newest)
 	err := r.read(func(s *store.Reader) error {

@@ -33,7 +33,7 @@ func (c *Cluster) retire(r *Replica) {
 
 // expendable reports whether the fleet can be checked without a replica.
 func (c *Cluster) expendable(r *Replica) bool {
-	return r.number > 0 && !r.gone && r.started > 0 && r.member() && len(c.members()) > 2
+	return r.number > 0 && !r.gone && r.started > 0 && r.member() && (r.isClone() || len(c.members()) > 2)
 }
 
 // wipe empties the disk of a machine that starts again. When For is set, its

@@ -14,6 +14,7 @@ const (
 	ActSwap       Act = "swap"        // Replica and Peer start with each other's disk, For
 	ActFlip       Act = "bit flip"    // a bit of a row on the disk of Replica is wrong; it starts anew after For, if that is set
 	ActLoseRow    Act = "lost row"    // likewise; the row is gone
+	ActClone      Act = "clone"       // Replica is copied to Peer, disk and key, and both run
 	ActStep       Act = "clock step"  // Replica's clock is wrong by For from now on, and its process goes on
 	ActFreeze     Act = "freeze"      // Replica's clock stands still, For
 	ActEpoch      Act = "epoch"       // Replica starts in 1970; its clock is set after For
@@ -33,6 +34,7 @@ const (
 	FaultSwapped    Fault = "swapped"     // a machine did not start with another's disk
 	FaultBitFlip    Fault = "bit flip"    // a row is not what was written
 	FaultLostRow    Fault = "lost row"    // a row is gone
+	FaultClone      Fault = "clone"       // a machine and its copy wrote, both running
 
 	FaultStepForward Fault = "step forward" // a clock was put forward under a process
 	FaultStepBack    Fault = "step back"    // a clock was put back under a process
@@ -45,7 +47,7 @@ const (
 func machineActs() []Act {
 	return []Act{
 		ActPowerLost, ActPowerTorn, ActPowerWhole, ActLie, ActFull, ActRetire, ActWipe, ActSwap,
-		ActFlip, ActLoseRow, ActStep, ActFreeze, ActEpoch, ActPause, ActSuspend,
+		ActFlip, ActLoseRow, ActClone, ActStep, ActFreeze, ActEpoch, ActPause, ActSuspend,
 	}
 }
 
@@ -53,7 +55,7 @@ func machineFaults() []Fault {
 	return []Fault{
 		FaultPowerLost, FaultPowerTorn, FaultPowerWhole, FaultLyingDisk, FaultDiskFull,
 		FaultRetired, FaultWiped, FaultSwapped,
-		FaultBitFlip, FaultLostRow, FaultStepForward, FaultStepBack, FaultFrozen, FaultEpoch, FaultPause, FaultSuspend,
+		FaultBitFlip, FaultLostRow, FaultClone, FaultStepForward, FaultStepBack, FaultFrozen, FaultEpoch, FaultPause, FaultSuspend,
 	}
 }
 
@@ -96,6 +98,8 @@ func (c *Cluster) doToMachine(r *Replica, s Step) (done bool) {
 		c.fill(r, s)
 	case ActFlip, ActLoseRow:
 		c.damage(r, s)
+	case ActClone:
+		c.clone(r, c.replicas[s.Peer])
 	case ActRetire:
 		if c.expendable(r) {
 			c.cover.fault(FaultRetired)

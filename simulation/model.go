@@ -16,7 +16,7 @@ type model struct {
 	cluster  *Cluster
 	versions map[merge.Hash]*written
 	order    []*written // as they were made
-	newest   map[merge.InstanceID]issued
+	newest   []issued   // by replica
 	// acknowledged counts the versions that their writers were told are durable.
 	acknowledged int
 	reached      []hlc.Timestamp // by replica: the newest stamp that its disk holds
@@ -29,7 +29,7 @@ type model struct {
 	tainted map[merge.Key]bool
 }
 
-// issued is the newest stamp of an instance.
+// issued is the newest stamp of a machine.
 type issued struct {
 	stamp   hlc.Timestamp
 	process uint64 // that issued it
@@ -50,10 +50,12 @@ type written struct {
 }
 
 func newModel(c *Cluster) *model {
-	return &model{cluster: c, versions: map[merge.Hash]*written{}, newest: map[merge.InstanceID]issued{}, cloned: map[merge.Key]bool{}, tainted: map[merge.Key]bool{}}
+	return &model{cluster: c, versions: map[merge.Hash]*written{}, cloned: map[merge.Key]bool{}, tainted: map[merge.Key]bool{}}
 }
 
-func (m *model) grow() { m.reached = append(m.reached, hlc.Timestamp{}) }
+func (m *model) grow() {
+	m.reached, m.newest = append(m.reached, hlc.Timestamp{}), append(m.newest, issued{})
+}
 
 // attempted notes a version before its commit. Stamps of one instance rise
 // strictly, across restarts too, and follow all that its store has committed.
@@ -62,7 +64,7 @@ func (m *model) grow() { m.reached = append(m.reached, hlc.Timestamp{}) }
 func (m *model) attempted(r *Replica, rec *merge.Record, settles bool) {
 	stamp := rec.Envelope.UpdatedHLC
 	r.stamps()
-	if last := m.newest[r.ID()]; !stamp.After(last.stamp) && (last.durable || last.process == r.started) {
+	if last := m.newest[r.number]; !stamp.After(last.stamp) && (last.durable || last.process == r.started) {
 		m.cluster.fail(InvariantStamps, "replica %d stamps %s with %s after it had issued %s", r.number, rec.Key, stamp, last.stamp)
 	}
 	if seen := m.reached[r.number]; !stamp.After(seen) {
@@ -71,7 +73,8 @@ func (m *model) attempted(r *Replica, rec *merge.Record, settles bool) {
 	if stamp.Wall > r.Now().Add(hlc.DriftMax).UnixMilli() {
 		m.cluster.fail(InvariantClockDefence, "replica %d stamps %s with %s, far ahead of its own time", r.number, rec.Key, stamp)
 	}
-	m.newest[r.ID()] = issued{stamp: stamp, process: r.started}
+	m.newest[r.number] = issued{stamp: stamp, process: r.started}
+	m.copies(r, rec.Key)
 	w := m.add(rec)
 	w.text = r.saying
 	var err error
@@ -113,7 +116,7 @@ func (m *model) committed(r *Replica, c *store.Commit) {
 		case c.Path == store.PathLocal:
 			w.acknowledged = !r.damaged // nothing is owed of what only that disk has
 			m.acknowledged++
-			m.newest[r.ID()] = issued{stamp: stamp, process: r.started, durable: true}
+			m.newest[r.number] = issued{stamp: stamp, process: r.started, durable: true}
 			m.observe(r, rec)
 		case r.process != nil && !r.process.authority.Judge(rec):
 			m.cluster.fail(InvariantAuthority, "replica %d merged %s of replica %d, which nothing admits", r.number, rec.Key, m.cluster.numberOf(rec.Envelope.LastWriterID))

@@ -21,6 +21,7 @@ type Network struct {
 	pairs  []*pair   // all that can connect, in the order in which they were wired
 	of     [][]*pair // by replica its own, by the number of the other
 	away   []bool    // by replica: off the network
+	twin   []int     // by replica: another machine of its identity, -1 for none
 	late   []late    // what arrives weeks later
 	era    int       // counts the healings
 	// degree is that of the gossip mesh, 0 for none.
@@ -85,7 +86,7 @@ func newNetwork(clock *Clock, seed uint64, trace *Trace, cover *counter) *Networ
 
 // attach adds an endpoint; its number is the count of earlier ones.
 func (n *Network) attach(e endpoint) {
-	n.ends = append(n.ends, e)
+	n.ends, n.twin = append(n.ends, e), append(n.twin, -1)
 	n.of = append(n.of, nil)
 	n.away = append(n.away, false)
 }
@@ -133,7 +134,7 @@ func (p *pair) whole() bool {
 // then; each pair tries with the probability eager.
 func (n *Network) dial(eager float64) {
 	for _, p := range n.pairs {
-		if p.up || p.barred || n.away[p.a] || n.away[p.b] || !p.open() || !n.ends[p.a].reachable() || !n.ends[p.b].reachable() {
+		if p.up || p.barred || n.aliased(p) || n.away[p.a] || n.away[p.b] || !p.open() || !n.ends[p.a].reachable() || !n.ends[p.b].reachable() {
 			continue
 		}
 		if !n.ends[p.a].welcomes(p.b) || !n.ends[p.b].welcomes(p.a) {
@@ -237,6 +238,35 @@ func (n *Network) neighbours(number int) []int {
 		}
 	}
 	return connected
+}
+
+// alias tells that two machines have one identity.
+func (n *Network) alias(a, b int) { n.twin[a], n.twin[b] = b, a }
+
+// aliased reports whether the ends of a pair are one identity, or whether one of
+// them is connected with another machine of the other.
+func (n *Network) aliased(p *pair) bool {
+	return n.twin[p.a] == p.b ||
+		n.twin[p.a] >= 0 && n.linked(p.b, n.twin[p.a]) || n.twin[p.b] >= 0 && n.linked(p.a, n.twin[p.b])
+}
+
+// linked reports whether two replicas are connected.
+func (n *Network) linked(a, b int) bool {
+	p := n.pair(a, b)
+	return p != nil && p.up
+}
+
+// believes reports whether a replica takes itself to be connected with another.
+func (n *Network) believes(a, b int) bool {
+	p := n.pair(a, b)
+	switch {
+	case p == nil:
+		return false
+	case a == p.a:
+		return p.noticed[0] != 0
+	default:
+		return p.noticed[1] != 0
+	}
 }
 
 // connection returns the number of the newest connection of two replicas,

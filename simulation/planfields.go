@@ -104,7 +104,7 @@ func (s *Step) settings(replicas int) []setting {
 // hasPeer reports whether the act is about two replicas.
 func (a Act) hasPeer() bool {
 	switch a {
-	case ActTwin, ActAsymmetric, ActCutLine, ActDisconnect, ActCorrupt, ActLossy, ActThrottle, ActFlap, ActHoard, ActSwap:
+	case ActTwin, ActAsymmetric, ActCutLine, ActDisconnect, ActCorrupt, ActLossy, ActThrottle, ActFlap, ActHoard, ActSwap, ActClone:
 		return true
 	default:
 		return false

@@ -31,6 +31,7 @@ type Replica struct {
 	damaged   bool                   // rows of its disk are not what was written
 	gone      bool                   // its machine is lost, disk and all
 	away      *disk                  // its own disk, while another is in its place
+	clone     *clones                // of a machine that has a copy, or is one
 	foreign   Fault                  // why that is so
 	muteUntil time.Time              // after a rollback: what it had issued before lies until then
 	newest    map[merge.Key]*written // of each key what its disk has taken in
@@ -257,7 +258,7 @@ func (r *Replica) drain() {
 
 func (r *Replica) send(s fleetsync.Send) {
 	c := r.cluster
-	to := c.numberOf(s.To)
+	to := r.route(s.To)
 	connection := c.network.connection(r.number, to)
 	if c.options.Intercept != nil && !c.options.Intercept(r.number, to, connection, s.Message) {
 		return
