@@ -27,6 +27,9 @@ func (e *Engine) onChangesPage(p *peer, m *ChangesPage) {
 	if pl == nil {
 		return
 	}
+	if !e.ofThisLife(pl, m.Incarnation) {
+		return
+	}
 	if m.Next < pl.after || !m.Done && (m.Next == pl.after || len(m.Entries)+len(m.Records) == 0) {
 		e.breach(pl, fmt.Errorf("%w: page from %d to %d", ErrProtocol, pl.after, m.Next))
 		return
@@ -51,6 +54,18 @@ func (e *Engine) onChangesPage(p *peer, m *ChangesPage) {
 	pl.steps = append(pl.steps, st)
 	e.takeRecords(st, m.Records)
 	e.advance(pl)
+}
+
+// ofThisLife reports whether a page is of the opening of the peer's store that
+// this node was greeted by: a place in the feed of one life is none in that of
+// another. A page of another ends the pull, and both greet each other anew.
+func (e *Engine) ofThisLife(pl *pull, opened uint64) bool {
+	if opened == 0 || store.Incarnation(opened) == pl.peer.incarnation {
+		return true
+	}
+	e.abort(pl)
+	e.greetAgain(pl.peer)
+	return false
 }
 
 func (e *Engine) cursorMove(pl *pull, at store.Cursor) *store.CursorMove {
@@ -79,6 +94,9 @@ func (e *Engine) onCursorInvalid(p *peer, m *CursorInvalid) {
 func (e *Engine) onPage(p *peer, m *Page) {
 	pl := e.awaited(p, m.ID, !m.Done)
 	if pl == nil {
+		return
+	}
+	if !e.ofThisLife(pl, m.Incarnation) {
 		return
 	}
 	if !m.Done && (string(m.Last) <= string(pl.key) || len(m.Records) == 0 || !isPosition(pl.section, m.Last)) {

@@ -30,6 +30,13 @@ func (e *Engine) sendHello(p *peer) {
 	e.send(p, &h)
 }
 
+// greetAgain greets a peer that has come back as another, now and then.
+func (e *Engine) greetAgain(p *peer) {
+	if e.now.Sub(p.helloAt) >= e.cfg.RequestTimeout/4 {
+		e.sendHello(p)
+	}
+}
+
 func (e *Engine) onHello(p *peer, m *Hello, answer bool) {
 	if string(m.Fleet) != string(e.cfg.Fleet[:]) {
 		e.blame(p, fmt.Errorf("%w: it belongs to the fleet %x", ErrIncompatible, m.Fleet[:8]))
@@ -90,9 +97,7 @@ func (e *Engine) onHeartbeat(p *peer, m *Heartbeat) {
 	if store.Incarnation(m.Incarnation) != p.incarnation {
 		// Of a life before the last greeting, or after it: a head of one life
 		// is no place in the feed of another.
-		if e.now.Sub(p.helloAt) >= e.cfg.RequestTimeout/4 {
-			e.sendHello(p)
-		}
+		e.greetAgain(p)
 		return
 	}
 	if len(m.Echo) > 0 && p.sent[string(m.Echo)] == nil {

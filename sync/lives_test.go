@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
@@ -59,4 +60,37 @@ func heartbeatOf(t *testing.T, n *node) *fleetsync.Heartbeat {
 	}
 	t.Fatal("no heartbeat was sent")
 	return nil
+}
+
+// TestAPageOfAnotherLifeMovesNoCursor: of a machine that was copied and ran
+// twice, one opening of the store had greeted and the other one answered. Its
+// position passed for one in the feed of the former, whose entries up to there
+// were never asked for.
+func TestAPageOfAnotherLifeMovesNoCursor(t *testing.T) {
+	for _, opened := range []uint64{1, 2} { // 1 has greeted
+		engine, _ := newPuller(t, store.NewMemory())
+		var asked *fleetsync.Changes
+		for _, s := range engine.Drain().Send {
+			if changes, ok := s.Message.(*fleetsync.Changes); ok {
+				asked = changes
+			}
+		}
+		if asked == nil {
+			t.Fatal("nothing was asked for")
+		}
+		engine.Tick(time.UnixMilli(1_790_000_000_000).Add(fleetsync.RequestTimeoutDefault / 2))
+		engine.Receive("b", &fleetsync.ChangesPage{ID: asked.ID, Next: 2, Done: true, Incarnation: opened})
+		moved, greeted := false, false
+		out := engine.Drain()
+		for _, b := range out.Apply {
+			moved = moved || b.Batch.Cursor != nil
+		}
+		for _, s := range out.Send {
+			_, hello := s.Message.(*fleetsync.Hello)
+			greeted = greeted || hello
+		}
+		if same := opened == 1; moved != same || greeted == same {
+			t.Errorf("a page of opening %d: the cursor moves %t, greeted again %t", opened, moved, greeted)
+		}
+	}
 }

@@ -131,6 +131,8 @@ type ChangesPage struct {
 	Records [][]byte `cbor:"3,keyasint,omitempty"`
 	Next    uint64   `cbor:"4,keyasint"` // position after this page
 	Done    bool     `cbor:"5,keyasint,omitempty"`
+	// Incarnation is the opening of the sender's store that Next is a place of.
+	Incarnation uint64 `cbor:"6,keyasint,omitempty"`
 }
 
 // Entry announces one held version.
@@ -189,6 +191,8 @@ type Page struct {
 	Done    bool     `cbor:"4,keyasint,omitempty"`
 	Sum     []byte   `cbor:"5,keyasint"` // sum modulo 2^256 of the item hashes
 	Head    uint64   `cbor:"6,keyasint"` // head of the feed when the page was read
+	// Incarnation is the opening of the sender's store that Head is a place of.
+	Incarnation uint64 `cbor:"7,keyasint,omitempty"`
 }
 
 // Busy refuses a request for now.

@@ -15,6 +15,7 @@ import (
 type responder struct {
 	reader  *store.Reader
 	store   store.ID
+	opened  store.Incarnation
 	section merge.Section
 	// bytesMax is where an answer is full.
 	bytesMax int
@@ -57,7 +58,7 @@ func (r *responder) changes(m *Changes) (Message, error) {
 
 // changesPage fills one page of a feed, up to a number of bytes.
 func (r *responder) changesPage(m *Changes) (*ChangesPage, error) {
-	page := &ChangesPage{ID: m.ID, Next: m.After, Done: true}
+	page := &ChangesPage{ID: m.ID, Next: m.After, Done: true, Incarnation: uint64(r.opened)}
 	size := 0
 	var failed error
 	err := r.reader.Feed(r.section, m.After, func(f store.FeedEntry) (more bool) {
@@ -143,7 +144,7 @@ func (r *responder) page(m *PageReq) (Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := pageFiller{responder: r, page: &Page{ID: m.ID, Records: [][]byte{}, Done: true, Head: state.Head}}
+	f := pageFiller{responder: r, page: &Page{ID: m.ID, Records: [][]byte{}, Done: true, Head: state.Head, Incarnation: uint64(r.opened)}}
 	order, writer, within := strings.Cut(string(m.After), positionSeparator)
 	if within {
 		key, err := merge.ParseOrder(r.section, order)

@@ -30,7 +30,7 @@ func (e *Engine) serve(p *peer, id uint64, sectionID string, answer func(*respon
 	p.answering = append(p.answering, e.lastAnswer)
 	st, bytesMax := e.store, e.cfg.PageBytes
 	e.out.Answer = append(e.out.Answer, Answer{To: p.id, id: e.lastAnswer, read: func() Reply {
-		return read(st, id, responder{store: st.ID(), section: section, bytesMax: bytesMax}, answer)
+		return read(st, id, responder{store: st.ID(), opened: st.Incarnation(), section: section, bytesMax: bytesMax}, answer)
 	}})
 }
 

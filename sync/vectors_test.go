@@ -103,6 +103,15 @@ func addVectors(t *testing.T, codec *fleetsync.Codec) {
 		name := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", m), "*sync."))
 		addVector(t, name, "one "+name+" with every field set", "ok", append([]byte{byte(m.Type()), 0}, payload...))
 	}
+	for name, m := range map[string]fleetsync.Message{
+		"changespage-incarnation": messages()[4], "page-incarnation": messages()[9],
+	} {
+		payload, err := merge.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		addVector(t, name, "a page that tells of which opening of the store its position is", "ok", append([]byte{byte(m.Type()), 0}, payload...))
+	}
 	payload, err := merge.Marshal(messages()[2])
 	if err != nil {
 		t.Fatal(err)
