@@ -13,8 +13,8 @@
 //     about what they have written, or come back from a backup;
 //   - clocks are wrong by seconds, by more than the fleet tolerates or by decades,
 //     are set while processes run, or stand still;
-//   - machines sleep, are lost, start without their disk or with another's, or
-//     have a disk that loses bits and rows;
+//   - machines sleep, are lost, are copied and run twice, start without their disk
+//     or with another's, or have a disk that loses bits and rows;
 //   - members are away for days or a year, join late and several at once, run a
 //     later build, stop sharing a family and begin again, or write before anybody
 //     knows that they may;
@@ -115,6 +115,10 @@
 //
 // # Hazards
 //
+//   - Of a machine and its copy, nobody is connected with both at once, and the
+//     copy is found out and lost when all faults end. Of keys that both have
+//     written only the head is checked, as after a rollback: the later version
+//     covers the other one unseen.
 //   - Nothing repairs a damaged disk yet, and not every row that is gone leaves a
 //     trace (the hazards of package store list which do not). So a replica with
 //     such a disk ends as a lost machine does, at the latest when all faults end,
