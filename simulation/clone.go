@@ -8,11 +8,12 @@ import (
 
 // Machines that were copied, disk and key, and run beside the original for a
 // while. To everybody else they are one instance, which is here at one time and
-// there at another: nobody is connected with both at once.
+// there at another: nobody is connected with both at once. Machines that lie are
+// not copied, and copies do not lie: the lie of one would be held against both.
 
 // clone copies a machine to a spare one, and starts it there.
 func (c *Cluster) clone(r, spare *Replica) {
-	if r.process == nil || r.number == 0 || r.clone != nil || spare.started > 0 || spare.gone || !spare.admitted() || !r.member() {
+	if r.process == nil || r.number == 0 || r.clone != nil || r.adversary != nil || spare.started > 0 || spare.gone || !spare.admitted() || !r.member() {
 		return
 	}
 	r.note("is copied to r%d", spare.number)

@@ -31,6 +31,9 @@ func (p *planner) lie(r int) Step {
 	s.Act = pick(
 		p.dice, ActForgeHeads, ActForgeAnswers, ActForgeRequests, ActForgeRecords, ActForgeGossip, ActFlipBits, ActReplay,
 		ActUnasked, ActPoison, ActEquivocate, ActForgeBasis, ActMadeUp, ActFlood, ActClaim, ActEndless, ActPry, ActMute,
+		// These need somebody who asks just then.
+		ActForgeRecords, ActForgeRecords, ActForgeGossip, ActForgeGossip, ActMute, ActMute,
+		ActForgeRequests, ActForgeRequests, ActForgeRequests, ActForgeAnswers,
 	)
 	switch s.Act {
 	case ActPoison:
@@ -46,6 +49,8 @@ func (p *planner) lie(r int) Step {
 		s.Count = p.between(20, 400)
 	case ActEndless:
 		s.Count = 0
+	case ActMute, ActForgeRecords, ActForgeRequests:
+		s.Count = pick(p.dice, 50, 100)
 	default: // it lies so often, and so long
 	}
 	return s

@@ -20,7 +20,7 @@ func (p *planner) machines() {
 // power draws losses of power within updates.
 func (p *planner) power() {
 	for _, act := range []Act{ActPowerLost, ActPowerTorn, ActPowerWhole} {
-		if p.chance(0.38) {
+		if p.chance(0.6) {
 			p.add(p.at(), Step{Act: act, Replica: p.replica(), Count: p.between(1, 6), For: p.duration(0, 10*time.Second)})
 		}
 	}
@@ -93,7 +93,7 @@ func (p *planner) decay(r int, at time.Duration) {
 
 // clones draws a machine that is copied, and runs beside its copy for a while.
 func (p *planner) clones() {
-	if p.plan.Topology != Mesh || !p.chance(0.5) {
+	if p.plan.Topology != Mesh || !p.chance(0.85) {
 		return
 	}
 	r, at := 1+p.IntN(p.plan.Replicas-1), p.at()

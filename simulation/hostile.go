@@ -82,7 +82,7 @@ func (c *Cluster) doHostile(r *Replica, s Step) (done bool) {
 	if _, hostile := lieKinds()[s.Act]; !hostile {
 		return false
 	}
-	if r.busy() || !r.member() {
+	if r.busy() || !r.member() || r.clone != nil {
 		return true
 	}
 	if r.adversary == nil {

@@ -13,7 +13,7 @@ func (p *planner) quiet(d dice) {
 	switch {
 	case q.chance(0.4):
 		// So many hours of all replicas together.
-		q.length = q.duration(5*time.Hour, 22*time.Hour) / time.Duration(p.plan.Replicas)
+		q.length = q.duration(3*time.Hour, 15*time.Hour) / time.Duration(p.plan.Replicas)
 		p.plan.HeartbeatEvery = pick(d, 10*time.Second, 30*time.Second, 60*time.Second)
 	case q.chance(0.03) && p.plan.Replicas < 6:
 		q.length = 24 * time.Hour
