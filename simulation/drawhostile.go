@@ -33,7 +33,7 @@ func (p *planner) lie(r int) Step {
 		ActUnasked, ActPoison, ActEquivocate, ActForgeBasis, ActMadeUp, ActFlood, ActClaim, ActEndless, ActPry, ActMute,
 		// These need somebody who asks just then.
 		ActForgeRecords, ActForgeRecords, ActForgeGossip, ActForgeGossip, ActMute, ActMute,
-		ActForgeRequests, ActForgeRequests, ActForgeRequests, ActForgeAnswers,
+		ActForgeRequests, ActForgeRequests, ActForgeRequests, ActForgeAnswers, ActForgeAnswers, ActForgeAnswers,
 	)
 	switch s.Act {
 	case ActPoison:
@@ -49,7 +49,7 @@ func (p *planner) lie(r int) Step {
 		s.Count = p.between(20, 400)
 	case ActEndless:
 		s.Count = 0
-	case ActMute, ActForgeRecords, ActForgeRequests:
+	case ActMute, ActForgeRecords, ActForgeRequests, ActForgeAnswers:
 		s.Count = pick(p.dice, 50, 100)
 	default: // it lies so often, and so long
 	}

@@ -145,8 +145,9 @@ func (r *Replica) twin(peer *Replica, key merge.Key) error {
 	r.cluster.model.cloned[key] = true
 	res, err := peer.Store().Merge(context.Background(), store.Batch{Path: store.PathRestore, Records: twins[1:]})
 	if err == nil && res.Applied == 1 {
+		// Nobody was told that it is durable: one who covers it in a way that others
+		// do not take, as a stranger, keeps it to itself.
 		r.cluster.cover.fault(FaultTwin)
-		r.cluster.model.versions[twins[1].Hash()].acknowledged = true
 	}
 	return err
 }

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/fleetsync/fleetd/merge"
@@ -38,6 +40,32 @@ func (o *ordinals) section(sec ordinal) (merge.Section, error) {
 		return merge.Section{}, fmt.Errorf("%w: section ordinal %d", ErrCorrupt, sec)
 	}
 	return o.names[sec-1], nil
+}
+
+// asOf returns the table with the sections that a snapshot has beyond it. A
+// commit shows in the engine a moment before it shows in memory, and rows of an
+// index name keys of sections that are new: those must be found. Errors:
+// ErrCorrupt, the engine's.
+func (o *ordinals) asOf(tx Txn) (*ordinals, error) {
+	grown := o
+	for {
+		value, err := get(tx, appendSectionKey(nil, prefixSection, ordinal(len(grown.names)+1)))
+		if errors.Is(err, ErrNotFound) {
+			return grown, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		state, err := decodeSectionRow(value)
+		if err != nil {
+			return nil, err
+		}
+		if grown == o {
+			grown = &ordinals{of: maps.Clone(o.of), names: slices.Clone(o.names)}
+		}
+		grown.names = append(grown.names, state.Section)
+		grown.of[state.Section] = ordinal(len(grown.names))
+	}
 }
 
 // sectionTable is the store's memory of its sections. Safe for concurrent use.

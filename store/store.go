@@ -111,11 +111,15 @@ func (s *Store) View(fn func(r *Reader) error) error {
 	return s.view(nil, fn)
 }
 
-// view takes the section table before the snapshot: a section that is only in
-// the newer of the two then is not there yet, consistently.
+// view takes the section table before the snapshot, and adds what the snapshot
+// has more.
 func (s *Store) view(reads *readSet, fn func(r *Reader) error) error {
-	table := s.sections.ordinals()
+	known := s.sections.ordinals()
 	return s.engine.View(func(tx Txn) error {
+		table, err := known.asOf(tx)
+		if err != nil {
+			return err
+		}
 		return fn(&Reader{store: s, tx: tx, table: table, reads: reads})
 	})
 }
