@@ -20,7 +20,11 @@ var (
 	blockFlag = flag.Int("block", 0, "TestSeeds prints figures after so many seeds; 0: after all")
 )
 
-func withoutGossip(p *simulation.Plan) { p.Gossip = false }
+// withoutGossip switches it off, and lets no hostile member begin any.
+func withoutGossip(p *simulation.Plan) {
+	p.Gossip = false
+	p.Steps = slices.DeleteFunc(slices.Clone(p.Steps), func(s simulation.Step) bool { return s.Act == simulation.ActForgeGossip })
+}
 
 // runSeed runs the plan of a seed.
 func runSeed(seed uint64, options simulation.Options) (*simulation.Cluster, error) {
