@@ -76,12 +76,5 @@ func (c *Cluster) cutLine(s Step) {
 			links = append(links, &p.links[1])
 		}
 	}
-	c.cover.fault(FaultAsymmetric)
-	ended := c.watch.begin(Event{Fault: FaultAsymmetric, Replica: s.Replica, Peer: s.Peer})
-	mended := c.network.cut(links)
-	c.clock.After(c.dice.duration(0, 60*time.Second), func() { c.network.notice() })
-	c.clock.After(s.For, func() {
-		mended()
-		ended()
-	})
+	c.interrupt(links, s.For, time.Minute, Event{Fault: FaultAsymmetric, Replica: s.Replica, Peer: s.Peer})
 }

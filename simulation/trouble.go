@@ -48,11 +48,17 @@ func (c *Cluster) partition(s Step) {
 			between = append(between, &p.links[0], &p.links[1])
 		}
 	}
-	c.cover.fault(FaultPartition)
-	ended := c.watch.begin(Event{Fault: FaultPartition, Replica: Nobody, Peer: Nobody, Group: s.Group, Count: s.Count})
-	mended := c.network.cut(between)
-	c.clock.After(c.dice.duration(0, 30*time.Second), func() { c.network.notice() })
-	c.clock.After(s.For, func() {
+	c.interrupt(between, s.For, 30*time.Second, Event{Fault: FaultPartition, Replica: Nobody, Peer: Nobody, Group: s.Group, Count: s.Count})
+}
+
+// interrupt makes links dead for a while, which is one fault. Connections that
+// they carried end after up to late.
+func (c *Cluster) interrupt(links []*link, span, late time.Duration, fault Event) {
+	c.cover.fault(fault.Fault)
+	ended := c.watch.begin(fault)
+	mended := c.network.cut(links)
+	c.clock.After(c.dice.duration(0, late), func() { c.network.notice() })
+	c.clock.After(span, func() {
 		mended()
 		ended()
 	})
@@ -64,14 +70,7 @@ func (c *Cluster) asymmetric(s Step) {
 	if p == nil {
 		return
 	}
-	c.cover.fault(FaultAsymmetric)
-	ended := c.watch.begin(Event{Fault: FaultAsymmetric, Replica: s.Replica, Peer: s.Peer})
-	mended := c.network.cut([]*link{p.from(s.Replica)})
-	c.clock.After(c.dice.duration(0, 60*time.Second), func() { c.network.notice() })
-	c.clock.After(s.For, func() {
-		mended()
-		ended()
-	})
+	c.interrupt([]*link{p.from(s.Replica)}, s.For, time.Minute, Event{Fault: FaultAsymmetric, Replica: s.Replica, Peer: s.Peer})
 }
 
 // sever ends a connection and bars the next one for a while.

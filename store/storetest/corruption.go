@@ -19,14 +19,7 @@ import (
 // silence.
 func testCorruption(t *testing.T, open Opener) {
 	t.Helper()
-	engine := lasting{open(t, t.TempDir())}
-	t.Cleanup(func() {
-		if err := engine.Engine.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	clean := fillEveryKind(t, engine)
-	rows := readRows(t, engine)
+	engine, clean, rows := openEveryKind(t, open)
 	kinds := map[string]int{}
 	for key := range rows {
 		kinds[strings.SplitAfter(key, "/")[0]]++
@@ -57,6 +50,20 @@ func testCorruption(t *testing.T, open Opener) {
 	if said := reopened(t, engine); !maps.Equal(clean, said) {
 		t.Errorf("the damage was not undone by the test itself")
 	}
+}
+
+// openEveryKind opens an engine that lasts as long as the test and has rows of
+// every kind, and returns what the store says of them, and the rows.
+func openEveryKind(t *testing.T, open Opener) (engine lasting, clean, rows map[string]string) {
+	t.Helper()
+	engine = lasting{open(t, t.TempDir())}
+	t.Cleanup(func() {
+		if err := engine.Engine.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	clean = fillEveryKind(t, engine)
+	return engine, clean, readRows(t, engine)
 }
 
 // fillEveryKind makes rows of every kind and returns what the store says.

@@ -40,14 +40,7 @@ func notices() map[string]notice {
 // no sooner and no later.
 func testLostRows(t *testing.T, open Opener) {
 	t.Helper()
-	engine := lasting{open(t, t.TempDir())}
-	t.Cleanup(func() {
-		if err := engine.Engine.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	clean := fillEveryKind(t, engine)
-	rows := readRows(t, engine)
+	engine, clean, rows := openEveryKind(t, open)
 	seen := map[string]bool{}
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		kind, want := noticeOf(key)
