@@ -91,3 +91,10 @@ func appendRows(disks []map[string]string, d *disk) ([]map[string]string, error)
 	}
 	return append(disks, all), err
 }
+
+// Without returns a plan without one of its replicas.
+func Without(p Plan, replica int) Plan {
+	c := p.clone()
+	c.dropReplica(replica)
+	return c
+}

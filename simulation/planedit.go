@@ -9,6 +9,7 @@ import (
 func (p *Plan) clone() Plan {
 	c := p.normal()
 	c.Absent = slices.Clone(p.Absent)
+	c.Newer = slices.Clone(p.Newer)
 	c.Paths = slices.Clone(p.Paths)
 	c.Steps = slices.Clone(p.Steps)
 	return c
@@ -37,9 +38,11 @@ func (p *Plan) dropReplica(number int) {
 			p.dropSteps(i, i+1)
 		}
 	}
-	p.Absent = slices.DeleteFunc(p.Absent, func(n int) bool { return n == number })
-	for i, n := range p.Absent {
-		p.Absent[i] = above(n, number)
+	for _, list := range []*[]int{&p.Absent, &p.Newer} {
+		*list = slices.DeleteFunc(*list, func(n int) bool { return n == number })
+		for i, n := range *list {
+			(*list)[i] = above(n, number)
+		}
 	}
 	p.Skews = slices.Delete(p.Skews, number, number+1)
 	p.Grants = slices.Delete(p.Grants, number, number+1)
@@ -60,6 +63,9 @@ func above(n, dropped int) int {
 // survives adapts a step to a fleet without a replica, and reports whether
 // anything is left of it.
 func (s *Step) survives(dropped int) bool {
+	if s.Act == ActCutLine {
+		return true // its numbers are those of sites
+	}
 	if s.Replica == dropped && !s.Act.everybody() || s.Peer == dropped && s.Act.hasPeer() {
 		return false
 	}
