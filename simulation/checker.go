@@ -169,6 +169,9 @@ func (c *Cluster) check() error {
 		}
 		c.compare(r, &h, expected)
 		c.checkStatus(r)
+		if err := c.checkParked(r); err != nil {
+			return err
+		}
 		if err := r.Store().Verify(context.Background()); err != nil {
 			c.fail(InvariantRows, "replica %d: %v", r.number, err)
 		}

@@ -97,6 +97,8 @@
 //   - I6: no version is merged whose stamp lies too far ahead, and no honest
 //     clock is led away from true time.
 //   - I7: no version is merged that the statements known there do not admit.
+//   - I9: the queues and maps that an engine keeps for its peers, and what a store
+//     keeps parked, stay within their bounds.
 //   - I10: what a damaged disk gives is as it was written, or an error; no peer
 //     gets anything else.
 //   - I11: records are held byte for byte as they were written.

@@ -10,9 +10,10 @@ import (
 
 // What the fleet makes of hostile members.
 
-// suspect reports whether a replica lies, or did until now.
+// suspect reports whether a replica lies, or did until now. Whoever was suspended
+// finds what was said before that when it wakes, ahead of repent.
 func (c *Cluster) suspect(number int) bool {
-	return c.replicas[number].adversary != nil && (!c.healed || c.clock.Now().Before(c.honestAt))
+	return c.replicas[number].adversary != nil && (!c.healed || c.honestAt.IsZero() || c.clock.Now().Before(c.honestAt))
 }
 
 // repent ends all lies. The machines of hostile members are set up anew, and it

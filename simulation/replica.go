@@ -226,6 +226,7 @@ func (r *Replica) drain() {
 	if p == nil {
 		return // it died while it wrote
 	}
+	r.checkLoad(p.engine)
 	out := p.engine.Drain()
 	for _, blame := range out.Blame {
 		r.blamed(r.cluster.numberOf(blame.Peer), blame.Err)

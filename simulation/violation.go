@@ -18,6 +18,7 @@ const (
 	InvariantCausality    Invariant = "I5 causality"     // a stamp follows all that its writer had applied
 	InvariantClockDefence Invariant = "I6 clock defence" // nothing from far ahead is merged
 	InvariantAuthority    Invariant = "I7 authority"     // nothing is merged that nothing admits
+	InvariantBounds       Invariant = "I9 bounds"        // queues and maps hold no more than they may
 	InvariantCorruption   Invariant = "I10 corruption"   // what a disk damages is no wrong value, but an error
 	InvariantBytes        Invariant = "I11 bytes"        // held and passed on as they were written
 	InvariantLiveness     Invariant = "I12 liveness"     // one fleet within Cluster.Bound

@@ -109,7 +109,7 @@ func (r *Reader) CheckCursor(c Cursor) (state CursorState, end uint64, err error
 	}
 	newest, err := loadTail(r.tx)
 	if err != nil {
-		return CursorUnknown, 0, missing(err, "tail")
+		return CursorUnknown, 0, err
 	}
 	end, known := endOf(r.store.openings, c.Incarnation, newest.seq)
 	switch {

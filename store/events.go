@@ -60,7 +60,7 @@ func (r *Reader) Events(from uint64, fn func(e Event) (more bool)) error {
 // Errors: ErrCorrupt.
 func (r *Reader) EventHead() (uint64, error) {
 	end, err := loadTail(r.tx)
-	return end.event, missing(err, "tail")
+	return end.event, err
 }
 
 // Image returns the record that a reference names, held or in history. Errors:

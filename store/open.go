@@ -49,7 +49,7 @@ func (s *Store) load() error {
 	err := s.engine.View(func(tx Txn) error {
 		var err error
 		if s.tail, err = loadTail(tx); err != nil {
-			return missing(err, "tail")
+			return err
 		}
 		states, err := loadSections(tx)
 		if err != nil {
@@ -96,7 +96,7 @@ func (s *Store) beginIncarnation(tx Txn) error {
 	}
 	end, err := loadTail(tx)
 	if err != nil {
-		return missing(err, "tail")
+		return err
 	}
 	openings, err := loadOpenings(tx)
 	if err != nil {

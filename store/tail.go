@@ -20,11 +20,11 @@ func appendTail(dst []byte, t tail) []byte {
 	return t.stamp.AppendBinary(dst)
 }
 
-// loadTail reads the row. Errors: ErrNotFound, ErrCorrupt.
+// loadTail reads the row, which every store has. Errors: ErrCorrupt.
 func loadTail(tx Txn) (tail, error) {
 	value, err := get(tx, []byte(keyTail))
 	if err != nil {
-		return tail{}, err
+		return tail{}, missing(err, "tail")
 	}
 	d := decoder{rest: string(value)}
 	t := tail{seq: d.uint64(), event: d.uint64(), stamp: d.stamp()}

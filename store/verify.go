@@ -64,7 +64,7 @@ func (v *verifier) note(err error) error {
 func (v *verifier) run() error {
 	var err error
 	if v.end, err = loadTail(v.r.tx); err != nil {
-		return missing(err, "tail")
+		return err
 	}
 	if memory := v.r.store.end(); memory.seq != v.end.seq || memory.event != v.end.event {
 		v.wrong("tail is %+v on disk, %+v in memory", v.end, memory)

@@ -108,8 +108,8 @@ func (e *Engine) takeAbsent(p *peer, h *Heads, differing map[merge.Section]bool)
 // holds is held here.
 func (e *Engine) becameEqual(p *peer, r *remote, mine store.SectionState, from store.Cursor) {
 	r.equal, r.isEqual, r.since = mine, true, time.Time{}
-	r.idle, r.paused = standoff{}, nil
-	p.unwant(mine.Section)
+	r.idle = standoff{}
+	p.settle(mine.Section)
 	if p.pull != nil && p.pull.section == mine.Section {
 		return // it moves the cursor itself
 	}

@@ -149,7 +149,7 @@ func (e *Engine) takeEcho(p *peer, m *Heartbeat) {
 			r.known = true
 			r.equal, r.isEqual, r.since = state, true, time.Time{}
 			r.idle = standoff{}
-			p.unwant(section)
+			p.settle(section)
 		}
 	}
 	delete(p.sent, string(m.Echo))

@@ -195,7 +195,7 @@ func (e *Engine) Gossip(from PeerID, g GossipBatch) {
 // batches are on their way more are gathered, so that a burst makes large
 // batches and a single write goes at once.
 func (e *Engine) flushGossiped() {
-	for len(e.gossiped) > 0 && e.gossipApplying < 2 {
+	for len(e.gossiped) > 0 && e.gossipApplying < gossipApplyingMax {
 		n := min(len(e.gossiped), batchRecordsMax)
 		news, err := e.news(e.gossiped[:n])
 		e.gossiped = e.gossiped[n:]

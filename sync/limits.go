@@ -49,6 +49,9 @@ const (
 	// long: pages without end of a peer that lies, or a long list of what is
 	// known.
 	pullsBarrenMax = 4
+	// pausedMax bounds the exchanges with one peer that wait until it is less busy,
+	// with a page each. More begin anew: another peer has the section meanwhile.
+	pausedMax = 4
 	// stepsMax bounds the pages of one pull between the wire and the store: one
 	// is verified while another is stored.
 	stepsMax = 3
@@ -64,6 +67,9 @@ const (
 	// gossipPendingMax bounds gossiped records on their way to the store; more
 	// are dropped and counted, and repaired by the feed.
 	gossipPendingMax = 16384
+	// gossipApplyingMax bounds the batches of them that the store is asked for at a
+	// time.
+	gossipApplyingMax = 2
 	// batchRecordsMax bounds the gossiped records of one batch to the store.
 	batchRecordsMax = 512
 	// answersMax bounds the requests of one peer that are being answered: a pull

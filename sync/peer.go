@@ -30,8 +30,9 @@ type peer struct {
 	turn      uint64 // of its last pull, counted over all peers; 0 for none
 	barren    bool   // that brought nothing new for long, see schedule
 	wants     wishes
-	notBefore time.Time // BUSY: no pull before
-	compare   bool      // send a heartbeat when the pulls are done
+	paused    map[merge.Section]*pull // what it was too busy for, to go on with
+	notBefore time.Time               // BUSY: no pull before
+	compare   bool                    // send a heartbeat when the pulls are done
 	pace      pace
 	budgets   *budgets
 	answering []uint64 // requests that are being answered
@@ -54,8 +55,6 @@ type remote struct {
 	idleSince time.Time // when that was first seen
 	listed    standoff  // the standoff at the last clean listing
 
-	paused *pull // what the peer was too busy for, to go on with; nil for nothing
-
 	refused      bool      // the last pull was refused room for some of it
 	refusedUntil time.Time // not before is it pulled again, unless
 	refusedRoom  uint64    // Engine.rooms has moved on since
@@ -74,7 +73,7 @@ type wish struct {
 }
 
 func newPeer(id PeerID, now time.Time, b *budgets) *peer {
-	return &peer{id: id, heardAt: now, remote: newRemotes(), budgets: b, pace: newPace()}
+	return &peer{id: id, heardAt: now, remote: newRemotes(), paused: map[merge.Section]*pull{}, budgets: b, pace: newPace()}
 }
 
 func (p *peer) withholds(s merge.Section) bool { return slices.Contains(p.withheld, s.Family) }
@@ -87,6 +86,12 @@ func (p *peer) want(w wish) { p.wants.add(w) }
 func (p *peer) wantFirst(w wish) { p.wants.addFirst(w) }
 
 func (p *peer) unwant(s merge.Section) { p.wants.remove(s) }
+
+// settle notes that a section has nothing to be pulled.
+func (p *peer) settle(s merge.Section) {
+	p.unwant(s)
+	delete(p.paused, s)
+}
 
 // wishes are the sections of a peer that wait to be pulled, in their order.
 type wishes struct {
@@ -120,7 +125,10 @@ func (ws *wishes) addFirst(w wish) {
 	for at < len(ws.list) && ws.list[at].section.Family == FleetFamily {
 		at++
 	}
-	ws.insert(at, w)
+	if last := len(ws.list) - 1; last+1 >= wantsMax {
+		ws.remove(ws.list[last].section) // a comparison wants it again
+	}
+	ws.insert(min(at, len(ws.list)), w)
 }
 
 func (ws *wishes) insert(at int, w wish) {

@@ -104,9 +104,8 @@ func (e *Engine) begin(p *peer, w wish) {
 // goOn takes up the pull of a section that was left because the peer was busy.
 // Its places mean nothing in another life of the peer.
 func (e *Engine) goOn(p *peer, section merge.Section) bool {
-	r := p.remote.section(section)
-	pl := r.paused
-	r.paused = nil
+	pl := p.paused[section]
+	delete(p.paused, section)
 	if pl == nil || pl.life != p.incarnation {
 		return false
 	}
@@ -293,12 +292,15 @@ func (e *Engine) leave(pl *pull) {
 	}
 	p := pl.peer
 	p.pull, p.compare = nil, true
-	r := p.remote.section(pl.section)
-	if r.isEqual {
+	if p.remote.section(pl.section).isEqual {
 		e.retire(pl)
 		return
 	}
-	r.paused = pl
+	if len(p.paused) >= pausedMax {
+		e.retire(pl) // it begins anew
+	} else {
+		p.paused[pl.section] = pl
+	}
 	p.wantFirst(wish{section: pl.section, list: pl.forced})
 }
 

@@ -61,8 +61,8 @@ func (e *Engine) waiting() []*peer {
 }
 
 // running returns the sections that are being pulled and how many pulls there
-// are, without those that bring nothing new. Of these it gives up the one that
-// has for longest when there are too many.
+// are, without those that bring nothing new. Of these it gives up those that have
+// for longest when there are too many.
 func (e *Engine) running() (map[merge.Section]bool, int) {
 	sections := map[merge.Section]bool{}
 	var barren []*pull
@@ -77,10 +77,10 @@ func (e *Engine) running() (map[merge.Section]bool, int) {
 			count++
 		}
 	}
-	if len(barren) > pullsBarrenMax {
-		first := slices.MinFunc(barren, func(a, b *pull) int { return a.newsAt.Compare(b.newsAt) })
-		first.peer.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
-		e.abort(first)
+	slices.SortStableFunc(barren, func(a, b *pull) int { return a.newsAt.Compare(b.newsAt) })
+	for _, pl := range barren[:max(0, len(barren)-pullsBarrenMax)] {
+		pl.peer.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
+		e.abort(pl)
 	}
 	return sections, count
 }

@@ -105,3 +105,40 @@ func firstNotice(t *testing.T, engine store.Engine, clean map[string]string) (no
 	}
 	return first, nil
 }
+
+// testLostRowsInUse removes each row under an open store, lets an update end in
+// doubt, so that the memory of the store is read back, and does what is done
+// every day. It works, or says that the store is damaged.
+func testLostRowsInUse(t *testing.T, open Opener) {
+	t.Helper()
+	engine, _, rows := openEveryKind(t, open)
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		writeRows(t, engine, rows)
+		armed := false
+		faulty := &Faulty{Engine: engine, Plan: func(int) Fault {
+			if armed {
+				return FaultAfter
+			}
+			return FaultNone
+		}}
+		cfg := Config(100)
+		cfg.Indexer = wordIndexer{version: 1}
+		s, err := store.Open(faulty, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := engine.Update(func(tx store.Txn) error { return tx.Delete([]byte(key)) }); err != nil {
+			t.Fatal(err)
+		}
+		armed = true
+		if err := s.SetLocal(t.Context(), "name", []byte("doubtful")); !errors.Is(err, ErrInjected) {
+			t.Errorf("without row %q, an update in doubt: %v", key, err)
+		}
+		armed = false
+		for _, a := range faultyActions(t, s, NewAuthor("anna", at(3_600_000)), Key("memory", "", "k")) {
+			if err := a.do(); err != nil && !errors.Is(err, store.ErrCorrupt) {
+				t.Errorf("without row %q, %s: %v, want none or ErrCorrupt", key, a.name, err)
+			}
+		}
+	}
+}

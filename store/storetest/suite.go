@@ -32,6 +32,7 @@ func RunSuite(t *testing.T, open Opener) {
 		{"Faults", testFaults},
 		{"Corruption", testCorruption},
 		{"LostRows", testLostRows},
+		{"LostRowsInUse", testLostRowsInUse},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
