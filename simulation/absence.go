@@ -53,7 +53,7 @@ type leaver struct {
 // leaves draws replicas that are away at the same time for exactly so long,
 // while they and those who stay go on writing.
 func (p *planner) leaves() {
-	if !p.chance(0.65) {
+	if !p.chance(0.75) {
 		return
 	}
 	lengths := []time.Duration{day, 29 * day, 31 * day, 181 * day, 365 * day}

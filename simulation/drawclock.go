@@ -50,7 +50,7 @@ func (p *planner) writes(r int, from, within time.Duration, count int) {
 // or for as long as everybody else lives on, or for hours.
 func (p *planner) pauses() {
 	for _, act := range []Act{ActPause, ActSuspend} {
-		if !p.chance(0.38) {
+		if !p.chance(0.48) {
 			continue
 		}
 		r, at, still := p.replica(), p.at(), p.duration(time.Second, p.length)

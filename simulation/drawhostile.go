@@ -32,7 +32,8 @@ func (p *planner) lie(r int) Step {
 		p.dice, ActForgeHeads, ActForgeAnswers, ActForgeRequests, ActForgeRecords, ActForgeGossip, ActFlipBits, ActReplay,
 		ActUnasked, ActPoison, ActEquivocate, ActForgeBasis, ActMadeUp, ActFlood, ActClaim, ActEndless, ActPry, ActMute,
 		// These need somebody who asks just then.
-		ActForgeRecords, ActForgeRecords, ActForgeGossip, ActForgeGossip, ActMute, ActMute,
+		ActForgeRecords, ActForgeRecords, ActForgeRecords, ActForgeRecords, ActForgeRecords, ActForgeRecords,
+		ActForgeGossip, ActForgeGossip, ActMute, ActMute, ActForgeHeads, ActEquivocate,
 		ActForgeRequests, ActForgeRequests, ActForgeRequests, ActForgeAnswers, ActForgeAnswers, ActForgeAnswers,
 	)
 	switch s.Act {

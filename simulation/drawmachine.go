@@ -28,7 +28,7 @@ func (p *planner) power() {
 
 // disks draws disks that lie, and disks that are full.
 func (p *planner) disks() {
-	if p.chance(0.35) {
+	if p.chance(0.5) {
 		p.add(p.at(), Step{Act: ActLie, Replica: p.replica(), Count: p.between(1, 8), For: p.duration(time.Second, 20*time.Second)})
 	}
 	if p.chance(0.1) {

@@ -1,6 +1,7 @@
 package simulation_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -36,14 +37,20 @@ func runSeed(seed uint64, options simulation.Options) (*simulation.Cluster, erro
 }
 
 // shrinkMax is how many failures of a run are shrunk, and shrinkRuns within how
-// many runs each: half a minute.
-const shrinkMax, shrinkRuns = 3, 500
+// many runs each: half a minute as a rule. A long run is shrunk for shrinkTime,
+// as far as that goes.
+const (
+	shrinkMax, shrinkRuns = 3, 500
+	shrinkTime            = 90 * time.Second
+)
 
 // shrunk says what is left of the plan of a failure, and where to put it.
 func shrunk(t *testing.T, cfg campaign.Config, f *campaign.Failure) string {
 	t.Helper()
-	s, err := cfg.Shrink(t.Context(), f, shrinkRuns)
-	if err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), shrinkTime)
+	defer cancel()
+	s, err := cfg.Shrink(ctx, f, shrinkRuns)
+	if err != nil && s == nil {
 		return fmt.Sprintf("seed %d is not shrunk: %v", f.Seed, err)
 	}
 	return fmt.Sprintf("seed %d shrunk, for simulation/testdata/regressions/%s:\n%s", f.Seed, s.FileName(), s.Text())
