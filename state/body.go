@@ -10,8 +10,10 @@ import (
 
 // The kinds of records that this package writes.
 const (
-	kindSkill  = "skill"
-	kindMemory = "memory"
+	kindSkill   = "skill"
+	kindMemory  = "memory"
+	kindSession = "session"
+	kindTurn    = "session.turn"
 )
 
 // The bodies below are stored, signed and sent as deterministic CBOR. The law
@@ -165,7 +167,7 @@ func decodeSkill(rec *merge.Record) (Skill, error) {
 
 // decodeMemory is decodeSkill for memory items.
 func decodeMemory(rec *merge.Record) (MemoryItem, error) {
-	scope, id, err := decodeKey(rec, func(s string) (string, error) { return keyText("id", s) })
+	scope, id, err := decodeKey(rec, idText)
 	if err != nil {
 		return MemoryItem{}, err
 	}
@@ -195,22 +197,36 @@ func decodeMemory(rec *merge.Record) (MemoryItem, error) {
 // component. A key that was not normal when it was written would be out of
 // reach for every caller, so it breaks the rules.
 func decodeKey(rec *merge.Record, normal func(string) (string, error)) (Scope, string, error) {
-	components := rec.Key.ID.Components()
-	if len(components) != 1 {
-		return Scope{}, "", fmt.Errorf("%w: %s has an id of %d parts", ErrInvalid, rec.Key, len(components))
-	}
-	name, err := normal(components[0])
+	scope, names, err := decodeKeyOf(rec, normal)
 	if err != nil {
 		return Scope{}, "", err
+	}
+	return scope, names[0], nil
+}
+
+// decodeKeyOf is decodeKey for a kind whose id has one component for each rule.
+func decodeKeyOf(rec *merge.Record, normal ...func(string) (string, error)) (Scope, []string, error) {
+	components := rec.Key.ID.Components()
+	if len(components) != len(normal) {
+		return Scope{}, nil, fmt.Errorf("%w: %s has an id of %d parts, its kind has %d", ErrInvalid, rec.Key, len(components), len(normal))
+	}
+	for i, rule := range normal {
+		name, err := rule(components[i])
+		if err != nil {
+			return Scope{}, nil, err
+		}
+		if name != components[i] {
+			return Scope{}, nil, fmt.Errorf("%w: the key of %s is not in form NFC", ErrInvalid, rec.Key)
+		}
 	}
 	scope, err := scopeText(rec.Key.Scope)
 	if err != nil {
-		return Scope{}, "", err
+		return Scope{}, nil, err
 	}
-	if name != components[0] || scope != rec.Key.Scope {
-		return Scope{}, "", fmt.Errorf("%w: the key of %s is not in form NFC", ErrInvalid, rec.Key)
+	if scope != rec.Key.Scope {
+		return Scope{}, nil, fmt.Errorf("%w: the key of %s is not in form NFC", ErrInvalid, rec.Key)
 	}
-	return scope, name, nil
+	return scope, components, nil
 }
 
 // cborMapHead is the high bits of the first byte of every map.

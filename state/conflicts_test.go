@@ -248,7 +248,7 @@ func TestARecordThatBreaksTheRulesIsHiddenListedAndRepaired(t *testing.T) {
 	if !errors.Is(err, state.ErrNotFound) {
 		t.Errorf("get of a hidden skill: %v", err)
 	}
-	same(t, []any{[]state.Skill{}, []state.MemoryItem{}, []state.Conflict{}, hidden}, n.answers(t))
+	same(t, []any{[]state.Session{}, [][]state.Turn{}, []state.Skill{}, []state.MemoryItem{}, []state.Conflict{}, hidden}, n.answers(t))
 
 	repaired := n.upsert(t, state.Skill{Slug: "deploy", Scope: web, Body: "good"})
 	same(t, []any{int64(2), 1, "evil"}, []any{repaired.SyncVersion, repaired.Version, repaired.OriginInstanceID})

@@ -21,9 +21,30 @@ const (
 
 // Payload keys under which an event carries its post-image.
 const (
-	payloadSkill  = "skill"
-	payloadMemory = "item"
+	payloadSession = "session"
+	payloadTurn    = "turn"
+	payloadSkill   = "skill"
+	payloadMemory  = "item"
 )
+
+// sessionEvent is the event of a stamped session.
+func sessionEvent(ses Session) eventlog.AppendInput {
+	eventType := EvSessionCreated
+	if ses.Deleted {
+		eventType = EvSessionDeleted
+	}
+	return stateEvent(eventType, ses.Envelope, map[string]any{payloadSession: sessionPayload(ses)})
+}
+
+// turnEvent is the event of a stamped turn, beside its session as the turn
+// leaves it; nil when the turn is here before its session.
+func turnEvent(t Turn, ses *Session) eventlog.AppendInput {
+	payload := map[string]any{payloadTurn: turnPayload(t)}
+	if ses != nil {
+		payload[payloadSession] = sessionPayload(*ses)
+	}
+	return stateEvent(EvTurnAppended, t.Envelope, payload)
+}
 
 // skillEvent is the event of a stamped skill. It follows from the record alone
 // (its time is the stamp's), so that a log rebuilt from records says the same.

@@ -47,7 +47,7 @@ func (h *history) step(t *rapid.T) {
 	scope := rapid.SampledFrom([]state.Scope{{}, {Project: "p"}}).Draw(t, "scope")
 	name := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name")
 	var err error
-	switch rapid.IntRange(0, 5).Draw(t, "step") {
+	switch rapid.IntRange(0, 8).Draw(t, "step") {
 	case 0, 1:
 		id := rapid.SampledFrom([]string{"", "", "id1", "id2"}).Draw(t, "id")
 		_, err = n.Skills().Upsert(ctx, state.Skill{Slug: name, ID: id, Scope: scope, Body: rapid.StringN(0, 3, 9).Draw(t, "body")})
@@ -58,6 +58,13 @@ func (h *history) step(t *rapid.T) {
 	case 4:
 		err = n.MemoryLibrary().DeleteIn(ctx, scope, name)
 	case 5:
+		_, err = n.Sessions().Create(ctx, state.Session{ID: name, Title: rapid.StringN(0, 3, 9).Draw(t, "title")})
+	case 6:
+		id := rapid.SampledFrom([]string{"", "", "t1", "t2"}).Draw(t, "turn")
+		_, err = n.Sessions().AppendTurn(ctx, state.Turn{SessionID: name, ID: id, Content: rapid.StringN(0, 3, 9).Draw(t, "said")})
+	case 7:
+		err = n.Sessions().Delete(ctx, name)
+	case 8:
 		h.deliver(t, n)
 	}
 	for _, expected := range []error{state.ErrNotFound, state.ErrConflict, state.ErrInvalid} {

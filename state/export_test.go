@@ -7,18 +7,29 @@ import "github.com/fleetsync/fleetd/merge"
 // QueryMatches reports whether a search text matches the fields.
 func QueryMatches(text string, fields ...string) bool { return parseQuery(text).matches(fields...) }
 
-// DecodeRecord returns the Skill or the MemoryItem of a record.
+// DecodeRecord returns the value of a record: a Session, Turn, Skill or
+// MemoryItem.
 func DecodeRecord(rec *merge.Record) (any, error) {
-	if rec.Key.Kind == kindSkill {
+	switch rec.Key.Kind {
+	case kindSkill:
 		return decodeSkill(rec)
+	case kindSession:
+		return decodeSession(rec)
+	case kindTurn:
+		return decodeTurn(rec)
 	}
 	return decodeMemory(rec)
 }
 
-// EncodeBody returns the body of a Skill or a MemoryItem.
+// EncodeBody returns the body of such a value.
 func EncodeBody(value any) ([]byte, error) {
-	if sk, ok := value.(Skill); ok {
-		return encodeSkill(sk)
+	switch v := value.(type) {
+	case Skill:
+		return encodeSkill(v)
+	case Session:
+		return encodeSession(v)
+	case Turn:
+		return encodeTurn(v)
 	}
 	return encodeMemory(value.(MemoryItem))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // mutation is one call that writes, for a replica that holds skill "a" and
-// item "x" live, and skill "dead" and item "gone" as tombstones.
+// item "x" and session "s" live, and skill "dead" and item "gone" as tombstones.
 type mutation struct {
 	name string
 	do   func(ctx context.Context, n *node) error
@@ -43,6 +43,15 @@ func mutations() []mutation {
 		{"update an item", write("x")},
 		{"revive an item", write("gone")},
 		{"delete an item", func(ctx context.Context, n *node) error { return n.Memory().Delete(ctx, "x") }},
+		{"create a session", func(ctx context.Context, n *node) error {
+			_, err := n.Sessions().Create(ctx, state.Session{Title: "new"})
+			return err
+		}},
+		{"append a turn", func(ctx context.Context, n *node) error {
+			_, err := n.Sessions().AppendTurn(ctx, state.Turn{SessionID: "s", Content: "new"})
+			return err
+		}},
+		{"delete a session", func(ctx context.Context, n *node) error { return n.Sessions().Delete(ctx, "s") }},
 	}
 }
 
@@ -55,6 +64,10 @@ func (n *node) prepare(t failer) {
 	for _, id := range []string{"x", "gone"} {
 		n.write(t, state.MemoryItem{ID: id, Content: "old"})
 	}
+	_, err := n.Sessions().Create(context.Background(), state.Session{ID: "s"})
+	must(t, err)
+	_, err = n.Sessions().AppendTurn(context.Background(), state.Turn{SessionID: "s", Content: "old"})
+	must(t, err)
 	must(t, n.Skills().Delete(context.Background(), "dead"))
 	must(t, n.Memory().Delete(context.Background(), "gone"))
 }

@@ -110,14 +110,21 @@ func exchange(t failer, nodes ...*node) {
 func (n *node) answers(t failer) []any {
 	t.Helper()
 	ctx := context.Background()
+	sessions, err0 := n.Sessions().List(ctx)
+	turns := [][]state.Turn{}
+	for _, ses := range sessions {
+		of, err := n.Sessions().Turns(ctx, ses.ID)
+		must(t, err)
+		turns = append(turns, of)
+	}
 	skills, err1 := n.Skills().Search(ctx, "", 0)
 	items, err2 := n.Memory().Recall(ctx, state.RecallQuery{})
 	conflicts, err3 := n.Conflicts(ctx)
 	invalid, err4 := n.Invalid(ctx)
-	for _, err := range []error{err1, err2, err3, err4} {
+	for _, err := range []error{err0, err1, err2, err3, err4} {
 		must(t, err)
 	}
-	return []any{skills, items, conflicts, invalid}
+	return []any{sessions, turns, skills, items, conflicts, invalid}
 }
 
 // sums is the digest of each section that holds something.

@@ -36,7 +36,12 @@ func (n *node) derived(t failer) map[string]string {
 			err := r.Range(s.Section, "", func(k merge.Key, held []store.Held) bool {
 				head, err := r.Load(k, held[len(held)-1])
 				must(t, err)
-				made, err := state.Indexer{}.Index(nil, &head, nil)
+				made, err := state.Indexer{}.Index(nil, &head, func(name store.IndexName) []byte {
+					if row, found := rows[string(name)]; found {
+						return []byte(row)
+					}
+					return nil
+				})
 				must(t, err)
 				for _, row := range made {
 					rows[string(row.Name)] = string(row.Value)
@@ -64,6 +69,7 @@ func anyBody() *rapid.Generator[[]byte] {
 		}
 		fields[2] = rapid.Int64Range(0, 3).Draw(t, "version")
 		fields[3] = rapid.SampledFrom([]int64{-1, 0, 1, 1 << 62}).Draw(t, "created")
+		fields[4] = rapid.SampledFrom([]any{int64(0), int64(1), int64(7), "text"}).Draw(t, "fourth")
 		body, err := merge.Marshal(fields)
 		must(t, err)
 		return body
@@ -78,7 +84,7 @@ func TestIndexRowsFollowHeads(t *testing.T) {
 		defer func() { must(t, n.Close()) }()
 		for i := range rapid.IntRange(1, 30).Draw(t, "versions") {
 			key := merge.Key{
-				Kind:  rapid.SampledFrom([]string{"skill", "memory", "skill.later"}).Draw(t, "kind"),
+				Kind:  rapid.SampledFrom([]string{"skill", "memory", "session", "session.turn", "session.turn", "skill.later"}).Draw(t, "kind"),
 				Scope: rapid.SampledFrom([]merge.Scope{{}, {Project: "p"}, {Project: "e\u0301"}}).Draw(t, "scope"),
 				ID:    rapid.SampledFrom([]merge.ID{"a", "b", "..", merge.NewID("a", "b")}).Draw(t, "id"),
 			}
@@ -108,6 +114,10 @@ func TestEventTypesFollowFromKindAndDeletion(t *testing.T) {
 		{"skill", false, state.EvSkillUpserted},
 		{"skill", true, state.EvSkillDeleted},
 		{"memory", false, state.EvMemoryWritten},
+		{"session", false, state.EvSessionCreated},
+		{"session", true, state.EvSessionDeleted},
+		{"session.turn", false, state.EvTurnAppended},
+		{"session.turn", true, "session.turn.deleted"},
 		{"memory", true, state.EvMemoryDeleted},
 		{"later.kind", false, "later.kind.written"},
 		{"later.kind", true, "later.kind.deleted"},

@@ -30,6 +30,12 @@ func (Indexer) EventType(kind string, deleted bool) string {
 		return EvMemoryDeleted
 	case kind == kindMemory:
 		return EvMemoryWritten
+	case kind == kindSession && deleted:
+		return EvSessionDeleted
+	case kind == kindSession:
+		return EvSessionCreated
+	case kind == kindTurn && !deleted:
+		return EvTurnAppended
 	case deleted:
 		return kind + ".deleted"
 	}
@@ -38,7 +44,7 @@ func (Indexer) EventType(kind string, deleted bool) string {
 
 // Index implements store.Indexer: the rows that a change of a head from
 // previous to next sets and deletes; nil is no head.
-func (Indexer) Index(previous, next *merge.Record, _ func(store.IndexName) []byte) ([]store.IndexRow, error) {
+func (Indexer) Index(previous, next *merge.Record, read func(store.IndexName) []byte) ([]store.IndexRow, error) {
 	before, after := indexRows(previous), indexRows(next)
 	var changes []store.IndexRow
 	for _, row := range before {
@@ -52,5 +58,6 @@ func (Indexer) Index(previous, next *merge.Record, _ func(store.IndexName) []byt
 			changes = append(changes, store.IndexRow{Name: store.IndexName(row.name), Value: []byte(row.value)})
 		}
 	}
-	return changes, nil
+	tallied, err := tallyRow(previous, next, read)
+	return append(changes, tallied...), err
 }

@@ -18,9 +18,13 @@ import (
 //	memory.id   ID SCOPE           a live item or a tombstone
 //	memory.all  TIME ID SCOPE      a live item: all items, oldest first
 //	memory.in   SCOPE TIME ID      a live item: the items of a scope, oldest first
+//	session.in  SCOPE TIME ID      a live session: the sessions of a scope, oldest first
+//	turn.in     SCOPE SID SEQ STAMP WRITER ID   a live turn: the turns of a session in their order
+//	turn.tally  SCOPE SID          how many turns a session has, and the newest of them
 //	invalid     KIND SECTION ID    a head that breaks the rules of its kind -> why
 //
-// TIME is CreatedAt in 16 hexadecimal digits that ascend as it does.
+// TIME is CreatedAt in 16 hexadecimal digits that ascend as it does, as SEQ,
+// STAMP and WRITER ascend as what they stand for. SID is a session's id.
 const (
 	indexSkillSlug = "skill.slug"
 	indexSkillIn   = "skill.in"
@@ -28,12 +32,15 @@ const (
 	indexMemoryID  = "memory.id"
 	indexMemoryAll = "memory.all"
 	indexMemoryIn  = "memory.in"
+	indexSessionIn = "session.in"
+	indexTurnIn    = "turn.in"
+	indexTurnTally = "turn.tally"
 	indexInvalid   = "invalid"
 )
 
 // indexVersion changes whenever the rows of one head would be others, and
 // makes the store build them again.
-const indexVersion = 1
+const indexVersion = 2
 
 // Values of index rows: whether the record that the row leads to is live.
 const (
@@ -59,6 +66,10 @@ func indexRows(head *merge.Record) []indexRow {
 		rows, err = skillRows(head)
 	case kindMemory:
 		rows, err = memoryRows(head)
+	case kindSession:
+		rows, err = sessionRows(head)
+	case kindTurn:
+		rows, err = turnRows(head)
 	}
 	if err != nil {
 		reason := err.Error()

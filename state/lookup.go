@@ -202,7 +202,7 @@ func skillKeyOf(scope Scope, slug string) (merge.Key, error) {
 
 // memoryKeyOf is skillKeyOf for memory items.
 func memoryKeyOf(scope Scope, id string) (merge.Key, error) {
-	return keyOf(kindMemory, scope, id, func(s string) (string, error) { return keyText("id", s) })
+	return keyOf(kindMemory, scope, id, idText)
 }
 
 func keyOf(kind string, scope Scope, name string, normal func(string) (string, error)) (merge.Key, error) {

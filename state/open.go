@@ -105,6 +105,7 @@ func Open(st *store.Store, cfg Config) (Replica, error) {
 
 // Name implements Provider.
 func (p *replica) Name() string                 { return p.name }
+func (p *replica) Sessions() SessionStore       { return sessions{p} }
 func (p *replica) Skills() SkillStore           { return skills{p} }
 func (p *replica) Memory() MemoryStore          { return memory{p} }
 func (p *replica) SkillLibrary() SkillLibrary   { return skills{p} }
@@ -122,10 +123,7 @@ func (p *replica) view(ctx context.Context, fn func(r *store.Reader) error) erro
 // write commits the one version that build returns, or nothing. build may run
 // several times.
 func (p *replica) write(ctx context.Context, lock string, build func(r *store.Reader) (merge.Record, error)) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return p.store.Write(ctx, lock, func(r *store.Reader) ([]merge.Record, error) {
+	return p.writeAll(ctx, lock, func(r *store.Reader) ([]merge.Record, error) {
 		rec, err := build(r)
 		if err != nil {
 			return nil, err
@@ -133,6 +131,17 @@ func (p *replica) write(ctx context.Context, lock string, build func(r *store.Re
 		return []merge.Record{rec}, nil
 	})
 }
+
+// writeAll is write for any number of versions; none is no write.
+func (p *replica) writeAll(ctx context.Context, lock string, build func(r *store.Reader) ([]merge.Record, error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return p.store.Write(ctx, lock, build)
+}
+
+// lockOf is the lock of writers of one key.
+func lockOf(key merge.Key) string { return key.Section().ID() + key.Order() }
 
 // head returns the head of a key, tombstones included; nil when there is none.
 func head(r *store.Reader, key merge.Key) (*merge.Record, error) {

@@ -13,12 +13,27 @@ import (
 // 3339 with nanoseconds, stamps as "wall.counter", numbers as int64 (read back
 // from JSON as json.Number, so that none loses digits).
 
+func sessionPayload(ses Session) map[string]any {
+	p := envelopePayload(ses.Envelope)
+	p["ID"], p["Title"], p["Model"] = ses.ID, ses.Title, ses.Model
+	p["CreatedAt"], p["UpdatedAt"] = ses.CreatedAt.Format(time.RFC3339Nano), ses.UpdatedAt.Format(time.RFC3339Nano)
+	return p
+}
+
+func turnPayload(t Turn) map[string]any {
+	p := envelopePayload(t.Envelope)
+	p["ID"], p["SessionID"], p["Seq"], p["Role"], p["Content"] = t.ID, t.SessionID, t.Seq, t.Role, t.Content
+	p["CreatedAt"] = t.CreatedAt.Format(time.RFC3339Nano)
+	return p
+}
+
 func skillPayload(sk Skill) map[string]any {
 	tags := make([]any, len(sk.Tags))
 	for i, tag := range sk.Tags {
 		tags[i] = tag
 	}
-	p := envelopePayload(sk.Envelope, sk.Scope)
+	p := envelopePayload(sk.Envelope)
+	p["Scope"] = scopePayload(sk.Scope)
 	p["ID"], p["Slug"], p["Name"], p["Body"] = sk.ID, sk.Slug, sk.Name, sk.Body
 	p["Tags"], p["Check"] = tags, sk.Check
 	p["Uses"], p["Wins"], p["Version"] = int64(sk.Uses), int64(sk.Wins), int64(sk.Version)
@@ -27,21 +42,52 @@ func skillPayload(sk Skill) map[string]any {
 }
 
 func memoryPayload(it MemoryItem) map[string]any {
-	p := envelopePayload(it.Envelope, it.Scope)
+	p := envelopePayload(it.Envelope)
+	p["Scope"] = scopePayload(it.Scope)
 	p["ID"], p["Kind"], p["Content"], p["Source"] = it.ID, it.Kind, it.Content, it.Source
 	p["CreatedAt"] = it.CreatedAt.Format(time.RFC3339Nano)
 	return p
 }
 
-func envelopePayload(e Envelope, s Scope) map[string]any {
+func scopePayload(s Scope) map[string]any {
+	return map[string]any{"Instance": s.Instance, "Project": s.Project, "Workspace": s.Workspace}
+}
+
+func envelopePayload(e Envelope) map[string]any {
 	return map[string]any{
-		"Scope":            map[string]any{"Instance": s.Instance, "Project": s.Project, "Workspace": s.Workspace},
 		"SyncVersion":      e.SyncVersion,
 		"OriginInstanceID": e.OriginInstanceID,
 		"UpdatedHLC":       e.UpdatedHLC.String(),
 		"LastWriterID":     e.LastWriterID,
 		"Deleted":          e.Deleted,
 	}
+}
+
+// DecodeSession returns the session of a session's or a turn's event, also
+// after a trip through JSON. Errors: ErrInvalid.
+func DecodeSession(payload map[string]any) (Session, error) {
+	r := newPayloadReader(payload, payloadSession)
+	ses := Session{
+		ID: r.text("ID"), Title: r.text("Title"), Model: r.text("Model"),
+		CreatedAt: r.time("CreatedAt"), UpdatedAt: r.time("UpdatedAt"), Envelope: r.envelope(),
+	}
+	if r.err != nil {
+		return Session{}, r.err
+	}
+	return ses, nil
+}
+
+// DecodeTurn is DecodeSession for the turn of a turn's event.
+func DecodeTurn(payload map[string]any) (Turn, error) {
+	r := newPayloadReader(payload, payloadTurn)
+	t := Turn{
+		ID: r.text("ID"), SessionID: r.text("SessionID"), Seq: r.number("Seq"), Role: r.text("Role"), Content: r.text("Content"),
+		CreatedAt: r.time("CreatedAt"), Envelope: r.envelope(),
+	}
+	if r.err != nil {
+		return Turn{}, r.err
+	}
+	return t, nil
 }
 
 // DecodeSkill returns the skill of a skill event's payload, also after a trip

@@ -7,13 +7,13 @@ import (
 )
 
 // Provider is an agent's durable backend: all that an agent needs to know of
-// this module. Sessions() SessionStore joins it with the session kinds; an
-// agent that only calls a Provider is not affected, and every Provider of this
-// package gains it at once. It is safe for concurrent use.
+// this module. It is safe for concurrent use.
 type Provider interface {
 	// Name identifies the backend for diagnostics, such as "memory" or
 	// "badger".
 	Name() string
+	// Sessions returns the store of conversations in the home scope.
+	Sessions() SessionStore
 	// Skills returns the scoped, searchable store of skills.
 	Skills() SkillStore
 	// Memory returns the store of memory items.

@@ -160,12 +160,8 @@ func (s *Stamper) stamp(stored *Envelope, passed Envelope, deleted bool) (Envelo
 	case stored != nil:
 		next.SyncVersion = successor(stored.SyncVersion)
 		next.OriginInstanceID = stored.OriginInstanceID
-		// A store has observed what it holds; a record from elsewhere may be
-		// ahead of this clock.
-		if stored.UpdatedHLC.After(s.stamps.Last()) {
-			if err := s.stamps.Observe(stored.UpdatedHLC); err != nil {
-				return Envelope{}, fmt.Errorf("state: stamp: %w", err)
-			}
+		if err := s.follow(stored.UpdatedHLC); err != nil {
+			return Envelope{}, err
 		}
 	case passed.OriginInstanceID != "":
 		if _, err := parseInstance(passed.OriginInstanceID); err != nil {
@@ -178,6 +174,19 @@ func (s *Stamper) stamp(stored *Envelope, passed Envelope, deleted bool) (Envelo
 		return Envelope{}, fmt.Errorf("state: stamp: %w", err)
 	}
 	return next, nil
+}
+
+// follow makes the next stamp a later one than that of what is built on. A
+// store has observed what it holds; a record from elsewhere may be ahead of
+// this clock. Errors: hlc.ErrClockDrift.
+func (s *Stamper) follow(stamp hlc.Timestamp) error {
+	if !stamp.After(s.stamps.Last()) {
+		return nil
+	}
+	if err := s.stamps.Observe(stamp); err != nil {
+		return fmt.Errorf("state: stamp: %w", err)
+	}
+	return nil
 }
 
 // successor counts on without wrapping: a hostile count at the end of the

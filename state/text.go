@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -31,6 +32,9 @@ func keyText(what, s string) (string, error) {
 	}
 	return s, nil
 }
+
+// idText is keyText for ids.
+func idText(s string) (string, error) { return keyText("id", s) }
 
 // scopeText returns the scope with its fields in form NFC. Errors: ErrInvalid.
 func scopeText(s Scope) (Scope, error) {
@@ -118,6 +122,31 @@ func normalSkill(sk Skill) (Skill, error) {
 	}
 	sk.Tags = append(make([]string, 0, len(sk.Tags)), sk.Tags...)
 	return sk, nil
+}
+
+// normalSession is normalSkill for sessions.
+func normalSession(ses Session) (Session, error) {
+	var err error
+	if ses.ID != "" {
+		if ses.ID, err = idText(ses.ID); err != nil {
+			return Session{}, err
+		}
+	}
+	return ses, cmp.Or(storedText("title", ses.Title), storedText("model", ses.Model))
+}
+
+// normalTurn is normalSkill for turns.
+func normalTurn(t Turn) (Turn, error) {
+	var err error
+	if t.SessionID, err = keyText("session id", t.SessionID); err != nil {
+		return Turn{}, err
+	}
+	if t.ID != "" {
+		if t.ID, err = idText(t.ID); err != nil {
+			return Turn{}, err
+		}
+	}
+	return t, cmp.Or(storedText("role", t.Role), storedText("content", t.Content))
 }
 
 // normalMemory is normalSkill for memory items.

@@ -39,11 +39,19 @@ func answersSurvive(t *run, reopen func()) {
 		t.upsert(state.Skill{Slug: fmt.Sprint("s", i%25), Body: fmt.Sprint("body ", i), Tags: []string{"t"}, Scope: scope})
 		t.write(state.MemoryItem{ID: fmt.Sprint("m", i), Content: fmt.Sprint("item ", i), Scope: scope})
 	}
+	for i := range 30 {
+		if i < 4 {
+			t.create(state.Session{ID: fmt.Sprint("c", i), Title: fmt.Sprint("talk ", i)})
+		}
+		t.append(state.Turn{SessionID: fmt.Sprint("c", i%4%(i+1)), Content: fmt.Sprint("turn ", i)})
+	}
+	t.must(t.sessions.Delete(t.ctx(), "c3"))
 	chosen := t.upsert(state.Skill{Slug: "chosen", ID: "my-id"})
 	t.deleteMemory("m3")
 	t.deleteSkill(state.SkillID(project("p1"), "s1"))
 	answers := func() []any {
 		return []any{
+			t.listSessions(), t.turns("c0"), t.turns("c1"), t.turns("c2"),
 			t.search("", 0), t.search("body 2", 3), t.listSkills(project("p1")),
 			t.recall(state.RecallQuery{}), t.recall(state.RecallQuery{Query: "item", Scope: project("p2"), Limit: 4}),
 		}
@@ -54,6 +62,8 @@ func answersSurvive(t *run, reopen func()) {
 		t.equal(want, answers())
 		t.equal(chosen, t.skill("my-id"))
 		t.fails(state.ErrNotFound, t.memory.Delete(t.ctx(), "m3"))
+		_, err := t.sessions.Create(t.ctx(), state.Session{ID: "c3"})
+		t.fails(state.ErrConflict, err)
 	}
 }
 

@@ -31,6 +31,10 @@ func RunSuite(t *testing.T, newProvider func(testing.TB) state.Provider) {
 		cases []testCase
 	}{
 		{"provider", providerCases()},
+		{"sessions", sessionCases()},
+		{"sessions, turns", turnCases()},
+		{"sessions, bad input", badSessionCases()},
+		{"sessions, concurrency", racingSessionCases()},
 		{"skills", skillCases()},
 		{"skill updates", skillUpdateCases()},
 		{"skill ids", skillIDCases()},
@@ -72,13 +76,14 @@ func RunSuite(t *testing.T, newProvider func(testing.TB) state.Provider) {
 type run struct {
 	*testing.T
 	provider state.Provider
+	sessions state.SessionStore
 	skills   state.SkillStore
 	memory   state.MemoryStore
 }
 
 func newRun(t *testing.T, p state.Provider) *run {
 	t.Helper()
-	return &run{T: t, provider: p, skills: p.Skills(), memory: p.Memory()}
+	return &run{T: t, provider: p, sessions: p.Sessions(), skills: p.Skills(), memory: p.Memory()}
 }
 
 // replica returns the provider as a Replica, or skips the case.
@@ -112,6 +117,41 @@ func (t *run) equal(want, got any) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+func (t *run) create(ses state.Session) state.Session {
+	t.Helper()
+	created, err := t.sessions.Create(t.ctx(), ses)
+	t.must(err)
+	return created
+}
+
+func (t *run) session(id string) state.Session {
+	t.Helper()
+	ses, err := t.sessions.Get(t.ctx(), id)
+	t.must(err)
+	return ses
+}
+
+func (t *run) listSessions() []state.Session {
+	t.Helper()
+	list, err := t.sessions.List(t.ctx())
+	t.must(err)
+	return list
+}
+
+func (t *run) append(turn state.Turn) state.Turn {
+	t.Helper()
+	appended, err := t.sessions.AppendTurn(t.ctx(), turn)
+	t.must(err)
+	return appended
+}
+
+func (t *run) turns(sessionID string) []state.Turn {
+	t.Helper()
+	turns, err := t.sessions.Turns(t.ctx(), sessionID)
+	t.must(err)
+	return turns
 }
 
 func (t *run) upsert(sk state.Skill) state.Skill {

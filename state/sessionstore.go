@@ -1,0 +1,262 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// sessions implements SessionStore in the home scope.
+type sessions struct{ *replica }
+
+// scope is where sessions live.
+func (s sessions) scope() Scope { return s.home[0] }
+
+func (s sessions) Create(ctx context.Context, ses Session) (Session, error) {
+	ses, err := normalSession(ses)
+	if err != nil {
+		return Session{}, err
+	}
+	if ses.ID == "" {
+		ses.ID = s.stamper.mint()
+	}
+	key := sessionKey(s.scope(), ses.ID)
+	var written Session
+	err = s.write(ctx, lockOf(key), func(r *store.Reader) (merge.Record, error) {
+		existing, err := head(r, key)
+		if err != nil {
+			return merge.Record{}, err
+		}
+		if existing != nil {
+			return merge.Record{}, fmt.Errorf("%w: session %.60q exists%s", ErrConflict, ses.ID, deletedWord(existing))
+		}
+		stamped, _, err := s.stamper.CreateSession(ses)
+		if err != nil {
+			return merge.Record{}, err
+		}
+		rec, err := s.sessionVersion(r, stamped)
+		if err != nil {
+			return merge.Record{}, err
+		}
+		// Turns may be here before their session.
+		t, err := tallyOf(r, key)
+		written = stamped
+		written.Envelope = envelopeOf(rec.Envelope)
+		written = t.over(written)
+		return rec, err
+	})
+	if err != nil {
+		return Session{}, err
+	}
+	return written, nil
+}
+
+// deletedWord says of a record that is in the way that nobody sees it.
+func deletedWord(rec *merge.Record) string {
+	if rec.Envelope.Deleted {
+		return " as a deleted one"
+	}
+	return " already"
+}
+
+func (s sessions) sessionVersion(r *store.Reader, stamped Session) (merge.Record, error) {
+	body, err := encodeSession(stamped)
+	if err != nil {
+		return merge.Record{}, err
+	}
+	return s.version(r, sessionKey(s.scope(), stamped.ID), stamped.Envelope, body)
+}
+
+func (s sessions) Get(ctx context.Context, id string) (Session, error) {
+	var found Session
+	err := s.view(ctx, func(r *store.Reader) (err error) {
+		found, err = s.live(r, id)
+		return err
+	})
+	return found, err
+}
+
+// live returns the session of an id as callers see it, its turns counted.
+// Errors: ErrNotFound.
+func (s sessions) live(r *store.Reader, id string) (Session, error) {
+	key, err := keyOf(kindSession, s.scope(), id, idText)
+	if err != nil {
+		return Session{}, err
+	}
+	ses, err := liveSession(r, key)
+	if err != nil {
+		return Session{}, err
+	}
+	t, err := tallyOf(r, key)
+	return t.over(ses), err
+}
+
+// liveSession returns the record of a session, without its turns. Errors:
+// ErrNotFound for a tombstone, a record that breaks the rules of its kind, and
+// no record.
+func liveSession(r *store.Reader, key merge.Key) (Session, error) {
+	rec, err := head(r, key)
+	if err != nil {
+		return Session{}, err
+	}
+	if rec != nil && !rec.Envelope.Deleted {
+		if ses, err := decodeSession(rec); err == nil {
+			return ses, nil
+		}
+	}
+	return Session{}, fmt.Errorf("%w: session %.60q", ErrNotFound, key.ID)
+}
+
+// tallyOf reads the tally of a session. Writers that have read it see each
+// other's turns: it changes with every one.
+func tallyOf(r *store.Reader, session merge.Key) (tally, error) {
+	value, err := r.Index(indexTurnTally, scopeID(session.Scope), string(session.ID))
+	if errors.Is(err, store.ErrNotFound) {
+		return tally{}, nil
+	}
+	if err != nil {
+		return tally{}, fmt.Errorf("state: index %s: %w", indexTurnTally, err)
+	}
+	return decodeTally(value)
+}
+
+func (s sessions) List(ctx context.Context) ([]Session, error) {
+	list := []Session{}
+	err := s.view(ctx, func(r *store.Reader) error {
+		return scanIndex(r, func(rest []string, _ []byte) (bool, error) {
+			ses, err := s.live(r, rest[1])
+			list = append(list, ses)
+			return true, cmp.Or(promised(err), ctx.Err())
+		}, indexSessionIn, scopeID(s.scope()))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func (s sessions) Turns(ctx context.Context, sessionID string) ([]Turn, error) {
+	turns := []Turn{}
+	err := s.view(ctx, func(r *store.Reader) error {
+		ses, err := s.live(r, sessionID)
+		if err != nil {
+			return err
+		}
+		return scanIndex(r, func(rest []string, _ []byte) (bool, error) {
+			t, err := liveTurn(r, turnKey(s.scope(), ses.ID, rest[len(rest)-1]))
+			turns = append(turns, t)
+			return true, cmp.Or(promised(err), ctx.Err())
+		}, indexTurnIn, scopeID(s.scope()), ses.ID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return turns, nil
+}
+
+// liveTurn is liveSession for turns.
+func liveTurn(r *store.Reader, key merge.Key) (Turn, error) {
+	rec, err := head(r, key)
+	if err != nil {
+		return Turn{}, err
+	}
+	if rec != nil && !rec.Envelope.Deleted {
+		if t, err := decodeTurn(rec); err == nil {
+			return t, nil
+		}
+	}
+	return Turn{}, fmt.Errorf("%w: %s", ErrNotFound, key)
+}
+
+func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
+	t, err := normalTurn(t)
+	if err != nil {
+		return Turn{}, err
+	}
+	if t.ID == "" {
+		t.ID = s.stamper.mint()
+	}
+	key := turnKey(s.scope(), t.SessionID, t.ID)
+	var appended Turn
+	err = s.writeAll(ctx, lockOf(sessionKey(s.scope(), t.SessionID)), func(r *store.Reader) ([]merge.Record, error) {
+		ses, err := s.live(r, t.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		existing, err := head(r, key)
+		if err != nil {
+			return nil, err
+		}
+		if existing != nil {
+			appended, err = sameTurn(existing, t)
+			return nil, err
+		}
+		highest, err := highestSeq(r, s.scope(), t.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		stamped, _, _, err := s.stamper.AppendTurn(ses, t, successor(highest))
+		if err != nil {
+			return nil, err
+		}
+		body, err := encodeTurn(stamped)
+		if err != nil {
+			return nil, err
+		}
+		rec, err := s.version(r, key, stamped.Envelope, body)
+		appended = stamped
+		appended.Envelope = envelopeOf(rec.Envelope)
+		return []merge.Record{rec}, err
+	})
+	if err != nil {
+		return Turn{}, err
+	}
+	return appended, nil
+}
+
+// sameTurn returns the turn that has an id already when it says what is to be
+// appended, so that an append can be tried again after an unclear outcome.
+// Errors: ErrConflict.
+func sameTurn(existing *merge.Record, t Turn) (Turn, error) {
+	stored, err := decodeTurn(existing)
+	same := err == nil && !stored.Deleted && stored.Role == t.Role && stored.Content == t.Content &&
+		(t.CreatedAt.IsZero() || t.CreatedAt.Equal(stored.CreatedAt))
+	if !same {
+		return Turn{}, fmt.Errorf("%w: session %.60q has another turn %.60q%s", ErrConflict, t.SessionID, t.ID, deletedWord(existing))
+	}
+	return stored, nil
+}
+
+// highestSeq returns the highest Seq of a session's turns, 0 when it has none.
+func highestSeq(r *store.Reader, scope Scope, sessionID string) (highest int64, err error) {
+	err = scanIndexDown(r, func(rest []string, _ []byte) (more bool, err error) {
+		if highest, err = strconv.ParseInt(rest[0], 16, 64); err != nil {
+			err = fmt.Errorf("%w: sequence number %.20q", store.ErrCorrupt, rest[0])
+		}
+		return false, err
+	}, indexTurnIn, scopeID(scope), sessionID)
+	return highest, err
+}
+
+func (s sessions) Delete(ctx context.Context, id string) error {
+	key, err := keyOf(kindSession, s.scope(), id, idText)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, lockOf(key), func(r *store.Reader) (merge.Record, error) {
+		ses, err := s.live(r, id)
+		if err != nil {
+			return merge.Record{}, err
+		}
+		stamped, _, err := s.stamper.DeleteSession(ses)
+		if err != nil {
+			return merge.Record{}, err
+		}
+		return s.sessionVersion(r, stamped)
+	})
+}

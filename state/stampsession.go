@@ -1,0 +1,90 @@
+package state
+
+import (
+	"fmt"
+
+	"github.com/fleetsync/fleetd/state/eventlog"
+)
+
+// CreateSession stamps a new session. Errors: ErrInvalid, ErrConflict,
+// hlc.ErrClockAhead.
+func (s *Stamper) CreateSession(ses Session) (Session, eventlog.AppendInput, error) {
+	ses, err := normalSession(ses)
+	if err != nil {
+		return Session{}, eventlog.AppendInput{}, err
+	}
+	now := storedClock(s.clock.Now())
+	if ses.ID == "" {
+		ses.ID = s.mint()
+	}
+	if ses.CreatedAt.IsZero() {
+		ses.CreatedAt = now
+	}
+	if ses.CreatedAt, err = storedTime("CreatedAt", ses.CreatedAt); err != nil {
+		return Session{}, eventlog.AppendInput{}, err
+	}
+	ses.UpdatedAt = now
+	if ses.Envelope, err = s.stamp(nil, ses.Envelope, false); err != nil {
+		return Session{}, eventlog.AppendInput{}, err
+	}
+	return ses, sessionEvent(ses), nil
+}
+
+// AppendTurn stamps a turn at nextSeq, and the change of the envelope that it
+// brings to its live session as callers see it: both and the one event that
+// records the pair. Errors: ErrNotFound for a tombstone; ErrInvalid,
+// ErrConflict, hlc.ErrClockAhead.
+func (s *Stamper) AppendTurn(ses Session, t Turn, nextSeq int64) (Turn, Session, eventlog.AppendInput, error) {
+	fail := func(err error) (Turn, Session, eventlog.AppendInput, error) {
+		return Turn{}, Session{}, eventlog.AppendInput{}, err
+	}
+	if ses.Deleted {
+		return fail(fmt.Errorf("%w: session %q is deleted", ErrNotFound, ses.ID))
+	}
+	if t.SessionID == "" {
+		t.SessionID = ses.ID
+	}
+	t, err := normalTurn(t)
+	switch {
+	case err != nil:
+		return fail(err)
+	case t.SessionID != ses.ID:
+		return fail(fmt.Errorf("%w: a turn of session %q for session %q", ErrInvalid, t.SessionID, ses.ID))
+	case nextSeq < 1:
+		return fail(fmt.Errorf("%w: sequence number %d", ErrInvalid, nextSeq))
+	}
+	if t.ID == "" {
+		t.ID = s.mint()
+	}
+	t.Seq = nextSeq
+	if t.CreatedAt.IsZero() {
+		t.CreatedAt = storedClock(s.clock.Now())
+	}
+	if t.CreatedAt, err = storedTime("CreatedAt", t.CreatedAt); err != nil {
+		return fail(err)
+	}
+	if err := s.follow(ses.UpdatedHLC); err != nil {
+		return fail(err)
+	}
+	if t.Envelope, err = s.stamp(nil, t.Envelope, false); err != nil {
+		return fail(err)
+	}
+	ses.SyncVersion = successor(ses.SyncVersion)
+	ses.UpdatedHLC, ses.LastWriterID = t.UpdatedHLC, t.LastWriterID
+	ses.UpdatedAt = t.UpdatedHLC.Time()
+	return t, ses, turnEvent(t, &ses), nil
+}
+
+// DeleteSession stamps the tombstone of a live session: of its content only ID
+// and CreatedAt remain. Errors: ErrNotFound for a tombstone, hlc.ErrClockAhead.
+func (s *Stamper) DeleteSession(ses Session) (Session, eventlog.AppendInput, error) {
+	if ses.Deleted {
+		return Session{}, eventlog.AppendInput{}, fmt.Errorf("%w: session %q is deleted", ErrNotFound, ses.ID)
+	}
+	envelope, err := s.stamp(&ses.Envelope, Envelope{}, true)
+	if err != nil {
+		return Session{}, eventlog.AppendInput{}, err
+	}
+	ses = Session{ID: ses.ID, CreatedAt: ses.CreatedAt, UpdatedAt: envelope.UpdatedHLC.Time(), Envelope: envelope}
+	return ses, sessionEvent(ses), nil
+}
