@@ -71,6 +71,12 @@ func sessionCases() []testCase {
 			t.equal("kept", after.Title)
 			t.equal([]state.Session{after}, t.listSessions())
 		}},
+	}
+}
+
+// sessionListCases hold the order of a list.
+func sessionListCases() []testCase {
+	return []testCase{
 		{"sessions are listed oldest first, ties by id", func(t *run) {
 			for _, c := range []struct {
 				id string

@@ -32,6 +32,7 @@ func RunSuite(t *testing.T, newProvider func(testing.TB) state.Provider) {
 	}{
 		{"provider", providerCases()},
 		{"sessions", sessionCases()},
+		{"sessions, lists", sessionListCases()},
 		{"sessions, turns", turnCases()},
 		{"sessions, bad input", badSessionCases()},
 		{"sessions, concurrency", racingSessionCases()},
