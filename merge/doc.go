@@ -44,6 +44,8 @@
 //     conflict; stores that exchange are equal again, and the head is the same
 //     (TestClonesMayHoldAConflictLonger).
 //   - A basis names at most [BasisMax] writers. Beyond that old entries are left
-//     out, which may show a conflict that is none (TestTrimOnlyShowsFalseConflicts).
+//     out, which may show a conflict that is none (TestTrimOnlyShowsFalseConflicts),
+//     and settling more conflicts takes more than one write
+//     (TestSettlingMoreThanABasisNames).
 //   - An origin is a claim. Only the writer is proven by the signature.
 package merge

@@ -77,7 +77,9 @@ func Supersede(held []Version, own *Version, writer InstanceID, stamp hlc.Timest
 }
 
 // SupersedeAll is Supersede for a write that settles a conflict: it covers
-// every held version, of BasisMax writers at most.
+// every held version, of BasisMax writers at most, its own included. Of more it
+// leaves the oldest; a further write that has seen this one covers them, and
+// settles them once the first has reached every store.
 func SupersedeAll(held []Version, own *Version, writer InstanceID, stamp hlc.Timestamp) (Basis, int64) {
 	seen := slices.Clone(held)
 	if own != nil {

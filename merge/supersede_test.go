@@ -262,6 +262,28 @@ func TestTrimOnlyShowsFalseConflicts(t *testing.T) {
 	})
 }
 
+// TestSettlingMoreThanABasisNames: SupersedeAll covers the newest held versions,
+// as many as a basis has room for beside its own writer, and leaves the oldest.
+// Whoever has seen that write covers the rest with the next.
+func TestSettlingMoreThanABasisNames(t *testing.T) {
+	var held []merge.Version
+	for i := range merge.BasisMax + 10 {
+		held = append(held, version(fmt.Sprintf("w%03d", i), i+1, nil))
+	}
+	for round, leaves := range []int{11, 0} {
+		at := counted(1000 + round)
+		basis, _ := merge.SupersedeAll(held, nil, "me", at)
+		next, _, added := merge.Insert(held, merge.Version{Writer: "me", Stamp: at, Basis: basis})
+		if !added || len(next) != leaves+1 {
+			t.Fatalf("round %d: %d versions are held", round, len(next))
+		}
+		if diff := gocmp.Diff(held[:leaves], next[:leaves]); diff != "" {
+			t.Errorf("round %d leaves (-want +got):\n%s", round, diff)
+		}
+		held = next
+	}
+}
+
 func TestBasisIsAPersistentMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		model := map[merge.InstanceID]hlc.Timestamp{}
