@@ -62,13 +62,13 @@ func compareKeys(a, b merge.Key) int {
 // conflictsOf pairs the head of a key with each other held version.
 func conflictsOf(r *store.Reader, key merge.Key, held []store.Held) ([]Conflict, error) {
 	last := len(held) - 1
-	winner, err := loadVersion(r, key, held[last])
+	winner, err := loadVersion(r, key, held[last], StandingHead)
 	if err != nil {
 		return nil, err
 	}
 	conflicts := make([]Conflict, 0, last)
 	for _, h := range held[:last] {
-		loser, err := loadVersion(r, key, h)
+		loser, err := loadVersion(r, key, h, StandingConflict)
 		if err != nil {
 			return nil, err
 		}
@@ -77,13 +77,23 @@ func conflictsOf(r *store.Reader, key merge.Key, held []store.Held) ([]Conflict,
 	return conflicts, nil
 }
 
-// loadVersion is the view of one held version.
-func loadVersion(r *store.Reader, key merge.Key, h store.Held) (Version, error) {
+// loadVersion is the view of one version.
+func loadVersion(r *store.Reader, key merge.Key, h store.Held, standing Standing) (Version, error) {
+	rec, err := loadRecord(r, key, h)
+	if err != nil {
+		return Version{}, err
+	}
+	v := viewVersion(&rec)
+	v.Standing = standing
+	return v, nil
+}
+
+func loadRecord(r *store.Reader, key merge.Key, h store.Held) (merge.Record, error) {
 	rec, err := r.Load(key, h)
 	if err != nil {
-		return Version{}, fmt.Errorf("state: read %s: %w", key, err)
+		return merge.Record{}, fmt.Errorf("state: read %s: %w", key, err)
 	}
-	return viewVersion(&rec), nil
+	return rec, nil
 }
 
 // viewVersion decodes what this build knows; what breaks the rules of its kind
@@ -99,6 +109,14 @@ func viewVersion(rec *merge.Record) Version {
 		if it, err := decodeMemory(rec); err == nil {
 			v.Memory = &it
 		}
+	case kindSession:
+		if ses, err := decodeSession(rec); err == nil {
+			v.Session = &ses
+		}
+	case kindTurn:
+		if t, err := decodeTurn(rec); err == nil {
+			v.Turn = &t
+		}
 	}
 	return v
 }
@@ -113,6 +131,14 @@ func (v Version) clone() Version {
 	if v.Memory != nil {
 		it := *v.Memory
 		v.Memory = &it
+	}
+	if v.Session != nil {
+		ses := *v.Session
+		v.Session = &ses
+	}
+	if v.Turn != nil {
+		t := *v.Turn
+		v.Turn = &t
 	}
 	return v
 }

@@ -9,7 +9,9 @@
 //
 // The published interfaces (Provider, SkillStore, MemoryStore) stay exactly as
 // agents were written against them. What goes beyond stands in Replica,
-// SkillLibrary and MemoryLibrary.
+// SkillLibrary and MemoryLibrary. Versions that lost, or that were replaced,
+// can be listed and brought back, and what one instance wrote can be undone:
+// see Settler.
 //
 // # Invariants
 //
@@ -24,6 +26,15 @@
 //     (FuzzIndex).
 //   - I6: the bytes of a body never change under a build that reads it
 //     (TestVectors in testdata).
+//   - I7: a history lists every version that the replica has held, until the
+//     store prunes it; the conflicts listed are the held versions that are not
+//     the head (TestHistoryListsWhatWasHeld).
+//   - I8: once Keep or Restore has settled a key, no replica that exchanges lists
+//     a conflict that they had read (TestSettledConflictsAreGoneEverywhere; beyond
+//     merge.BasisMax writers see TestKeepOfMoreConflictsThanABasisNames).
+//   - I9: after Revert a record says what it would say had the writer not written
+//     since, as far as the replica knows, and doing it again changes nothing
+//     (TestRevertEqualsANaiveModel).
 //
 // # Hazards
 //
@@ -32,6 +43,9 @@
 //     different chosen IDs, only the winner's resolves; SkillID always does.
 //   - Compare-and-set decides within one store. Across the fleet two winners
 //     become a Conflict.
+//   - Histories are local: a replica that came late has not what was covered
+//     before. Revert leaves what it cannot know and says so; a writer can bring
+//     that about with a forged basis, and then a person chooses by Restore.
 //   - A build that updates a record drops the fields of a newer build's body
 //     that it does not know; the version it replaced stays in history.
 package state

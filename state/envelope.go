@@ -71,6 +71,15 @@ func compareAndSet(stored *Envelope, passed Envelope) error {
 	return nil
 }
 
+// compareToken is compareAndSet for deletes, of which there is none of what is
+// deleted already. Errors: ErrConflict.
+func compareToken(stored, token Envelope) error {
+	if stored.Deleted {
+		return nil
+	}
+	return compareAndSet(&stored, token)
+}
+
 // parseInstance reads the text of an instance id. Errors: ErrInvalid.
 func parseInstance(text string) (merge.InstanceID, error) {
 	id, err := merge.ParseInstanceID(text)

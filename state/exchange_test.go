@@ -47,7 +47,7 @@ func (h *history) step(t *rapid.T) {
 	scope := rapid.SampledFrom([]state.Scope{{}, {Project: "p"}}).Draw(t, "scope")
 	name := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name")
 	var err error
-	switch rapid.IntRange(0, 8).Draw(t, "step") {
+	switch rapid.IntRange(0, 9).Draw(t, "step") {
 	case 0, 1:
 		id := rapid.SampledFrom([]string{"", "", "id1", "id2"}).Draw(t, "id")
 		_, err = n.Skills().Upsert(ctx, state.Skill{Slug: name, ID: id, Scope: scope, Body: rapid.StringN(0, 3, 9).Draw(t, "body")})
@@ -66,6 +66,8 @@ func (h *history) step(t *rapid.T) {
 		err = n.Sessions().Delete(ctx, name)
 	case 8:
 		h.deliver(t, n)
+	case 9:
+		err = h.settle(t, n)
 	}
 	for _, expected := range []error{state.ErrNotFound, state.ErrConflict, state.ErrInvalid} {
 		if errors.Is(err, expected) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/state/clock"
 	"github.com/fleetsync/fleetd/store"
@@ -42,6 +43,21 @@ func mutations() []mutation {
 		{"create an item of a minted id", write("")},
 		{"update an item", write("x")},
 		{"revive an item", write("gone")},
+		{"restore a skill", func(ctx context.Context, n *node) error {
+			key := merge.Key{Kind: "skill", ID: "dead"}
+			versions, err := n.History(ctx, key)
+			if err == nil {
+				_, err = n.Restore(ctx, key, versions[len(versions)-1].Hash)
+			}
+			return err
+		}},
+		{"revert the last delete", func(ctx context.Context, n *node) error {
+			versions, err := n.MemoryLibrary().History(ctx, "gone")
+			if err == nil {
+				_, err = n.Revert(ctx, "a", versions[len(versions)-2].UpdatedHLC)
+			}
+			return err
+		}},
 		{"delete an item", func(ctx context.Context, n *node) error { return n.Memory().Delete(ctx, "x") }},
 		{"create a session", func(ctx context.Context, n *node) error {
 			_, err := n.Sessions().Create(ctx, state.Session{Title: "new"})

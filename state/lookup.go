@@ -21,13 +21,18 @@ func heldSkill(r *store.Reader, key merge.Key) (*Skill, error) {
 	}
 	sk, err := decodeSkill(rec)
 	if err != nil {
-		slug := key.ID.Components()[0]
-		sk = Skill{
-			ID: SkillID(key.Scope, slug), Slug: slug, Scope: key.Scope,
-			CreatedAt: rec.Envelope.UpdatedHLC.Time(), Envelope: envelopeOf(rec.Envelope),
-		}
+		sk = brokenSkill(rec)
 	}
 	return &sk, nil
+}
+
+// brokenSkill is what can be said of a skill that breaks the rules of its kind.
+func brokenSkill(rec *merge.Record) Skill {
+	slug := rec.Key.ID.Components()[0]
+	return Skill{
+		ID: SkillID(rec.Key.Scope, slug), Slug: slug, Scope: rec.Key.Scope,
+		CreatedAt: rec.Envelope.UpdatedHLC.Time(), Envelope: envelopeOf(rec.Envelope),
+	}
 }
 
 // heldMemory is heldSkill for memory items.
@@ -38,12 +43,17 @@ func heldMemory(r *store.Reader, key merge.Key) (*MemoryItem, error) {
 	}
 	it, err := decodeMemory(rec)
 	if err != nil {
-		it = MemoryItem{
-			ID: key.ID.Components()[0], Scope: key.Scope,
-			CreatedAt: rec.Envelope.UpdatedHLC.Time(), Envelope: envelopeOf(rec.Envelope),
-		}
+		it = brokenMemory(rec)
 	}
 	return &it, nil
+}
+
+// brokenMemory is brokenSkill for memory items.
+func brokenMemory(rec *merge.Record) MemoryItem {
+	return MemoryItem{
+		ID: rec.Key.ID.Components()[0], Scope: rec.Key.Scope,
+		CreatedAt: rec.Envelope.UpdatedHLC.Time(), Envelope: envelopeOf(rec.Envelope),
+	}
 }
 
 // liveSkill returns the skill of a key. Errors: ErrNotFound for a tombstone, a
@@ -159,16 +169,8 @@ func (s skills) find(r *store.Reader, name string, pick func(what string, live [
 		return merge.Key{}, err
 	}
 	hits = slices.DeleteFunc(hits, func(h skillHit) bool { return !h.live })
-	for _, hit := range hits {
-		if SkillID(hit.scope, hit.slug) == name {
-			return hit.key(), nil
-		}
-	}
-	for _, home := range s.home {
-		near := slices.DeleteFunc(slices.Clone(hits), func(h skillHit) bool { return h.scope != home })
-		if len(near) > 0 {
-			return onlyHit(what, near)
-		}
+	if key, found, err := s.nearHit(what, name, hits); found || err != nil {
+		return key, err
 	}
 	scopes, err := scopesOf(r, indexSkillSlug, name, indexLive)
 	if err != nil {
@@ -179,6 +181,25 @@ func (s skills) find(r *store.Reader, name string, pick func(what string, live [
 	}
 	scope, err := pick(what, scopes)
 	return skillKey(scope, name), err
+}
+
+// nearHit returns the one of hits that has a derived id, else the one whose
+// chosen id lies nearest on the way outward from the home scope. Errors:
+// ErrAmbiguous.
+func (s skills) nearHit(what, id string, hits []skillHit) (key merge.Key, found bool, err error) {
+	for _, hit := range hits {
+		if SkillID(hit.scope, hit.slug) == id {
+			return hit.key(), true, nil
+		}
+	}
+	for _, home := range s.home {
+		near := slices.DeleteFunc(slices.Clone(hits), func(h skillHit) bool { return h.scope != home })
+		if len(near) > 0 {
+			key, err := onlyHit(what, near)
+			return key, true, err
+		}
+	}
+	return merge.Key{}, false, nil
 }
 
 // onlyHit returns the one skill that has a chosen id. Instances that were apart

@@ -68,4 +68,12 @@ type MemoryLibrary interface {
 	// DeleteIn is Delete for exactly this scope and ID. Errors: ErrNotFound,
 	// ErrDenied.
 	DeleteIn(ctx context.Context, scope Scope, id string) error
+	// DeleteIf is DeleteIn for a caller that has read the item: it succeeds only
+	// if token, the Envelope that was read, still is the stored one's. It is
+	// compared as in a write. Errors: ErrConflict, ErrNotFound, ErrDenied.
+	DeleteIf(ctx context.Context, scope Scope, id string, token Envelope) error
+	// History lists every version that this replica still has of an item, as
+	// Replica.History does. It is found as Get finds it, and also when it is
+	// deleted. Errors: ErrNotFound, ErrAmbiguous.
+	History(ctx context.Context, id string) ([]Version, error)
 }

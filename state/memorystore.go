@@ -170,18 +170,22 @@ func (m memory) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return m.delete(ctx, key)
+	return m.delete(ctx, key, Envelope{})
 }
 
 func (m memory) DeleteIn(ctx context.Context, scope Scope, id string) error {
+	return m.DeleteIf(ctx, scope, id, Envelope{})
+}
+
+func (m memory) DeleteIf(ctx context.Context, scope Scope, id string, token Envelope) error {
 	key, err := memoryKeyOf(scope, id)
 	if err != nil {
 		return err
 	}
-	return m.delete(ctx, key)
+	return m.delete(ctx, key, token)
 }
 
-func (m memory) delete(ctx context.Context, key merge.Key) error {
+func (m memory) delete(ctx context.Context, key merge.Key, token Envelope) error {
 	return m.write(ctx, key.Order(), func(r *store.Reader) (merge.Record, error) {
 		existing, err := heldMemory(r, key)
 		if err != nil {
@@ -189,6 +193,9 @@ func (m memory) delete(ctx context.Context, key merge.Key) error {
 		}
 		if existing == nil {
 			return merge.Record{}, fmt.Errorf("%w: %s", ErrNotFound, key)
+		}
+		if err := compareToken(existing.Envelope, token); err != nil {
+			return merge.Record{}, err
 		}
 		stamped, _, err := m.stamper.DeleteMemory(*existing)
 		if err != nil {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"time"
 
 	"github.com/fleetsync/fleetd/merge"
 )
@@ -36,6 +37,7 @@ type Replica interface {
 	// Invalid lists the records of known kinds that are stored and replicated
 	// but hidden, because they break the rules of their kind.
 	Invalid(ctx context.Context) ([]Invalid, error)
+	Settler
 }
 
 // Conflict is a write that lost to a concurrent one. The fleet keeps it until
@@ -56,6 +58,15 @@ type Version struct {
 	Skill *Skill
 	// Memory is Skill for memory items.
 	Memory *MemoryItem
+	// Session is Skill for sessions: the record alone, without its turns.
+	Session *Session
+	// Turn is Skill for turns.
+	Turn *Turn
+	// Standing says what the version is to this replica.
+	Standing Standing
+	// CoveredAt is when this replica moved a covered version to its history, in
+	// UTC to the millisecond; zero for others.
+	CoveredAt time.Time
 }
 
 // Invalid is a stored record that is hidden from readers.

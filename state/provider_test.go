@@ -55,6 +55,32 @@ func TestBadgerProviderReopens(t *testing.T) {
 	})
 }
 
+func TestMemoryReplicasExchange(t *testing.T) {
+	statetest.RunExchangeSuite(t, func(tb testing.TB, replicas int) statetest.Fleet {
+		tb.Helper()
+		return newFleet(tb, replicas, clock.NewManual(startTime()), func() store.Engine { return store.NewMemory() })
+	})
+}
+
+func TestBadgerReplicasExchange(t *testing.T) {
+	statetest.RunExchangeSuite(t, func(tb testing.TB, replicas int) statetest.Fleet {
+		tb.Helper()
+		return newFleet(tb, replicas, clock.System{}, func() store.Engine { return openBadger(tb, tb.TempDir()) })
+	})
+}
+
+func newFleet(tb testing.TB, replicas int, clk clock.Clock, engine func() store.Engine) statetest.Fleet {
+	tb.Helper()
+	var fleet statetest.Fleet
+	var nodes []*node
+	for _, name := range []string{"a", "b", "c"}[:replicas] {
+		n := openNode(tb, engine(), clk, state.Config{InstanceID: name})
+		nodes, fleet.Replicas = append(nodes, n), append(fleet.Replicas, n)
+	}
+	fleet.Exchange = func() { exchange(tb, nodes...) }
+	return fleet
+}
+
 // openBadger leaves syncing to the system: these tests are not about the loss
 // of power.
 func openBadger(tb testing.TB, dir string) store.Engine {

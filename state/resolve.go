@@ -47,7 +47,7 @@ func (p *replica) choose(what string, scopes []Scope) (Scope, error) {
 	return only(what, scopes)
 }
 
-// only returns the one scope that a name is live in. Errors: ErrNotFound,
+// only returns the one scope of a name. Errors: ErrNotFound,
 // ErrAmbiguous.
 func only(what string, scopes []Scope) (Scope, error) {
 	switch len(scopes) {
@@ -60,5 +60,5 @@ func only(what string, scopes []Scope) (Scope, error) {
 	for i, s := range scopes {
 		names[i] = s.String()
 	}
-	return Scope{}, fmt.Errorf("%w: %s is live in several scopes: %s", ErrAmbiguous, what, strings.Join(names, "; "))
+	return Scope{}, fmt.Errorf("%w: %s is in several scopes: %s", ErrAmbiguous, what, strings.Join(names, "; "))
 }

@@ -82,6 +82,15 @@ type SkillLibrary interface {
 	// DeleteIn is Delete for exactly this scope and slug. Errors: ErrNotFound,
 	// ErrDenied.
 	DeleteIn(ctx context.Context, scope Scope, slug string) error
+	// DeleteIf is DeleteIn for a caller that has read the skill: it succeeds only
+	// if token, the Envelope that was read, still is the stored one's. It is
+	// compared as in a write. Errors: ErrConflict, ErrNotFound, ErrDenied.
+	DeleteIf(ctx context.Context, scope Scope, slug string, token Envelope) error
+	// History lists every version that this replica still has of a skill, as
+	// Replica.History does. It is found as Get finds it, and also when it is
+	// deleted: by its ID, else by its slug in the home scope and outward.
+	// Errors: ErrNotFound, ErrAmbiguous.
+	History(ctx context.Context, idOrSlug string) ([]Version, error)
 }
 
 // skillSpace is the namespace of derived skill ids, itself derived from a name.

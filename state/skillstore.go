@@ -163,18 +163,22 @@ func (s skills) Delete(ctx context.Context, idOrSlug string) error {
 	if err != nil {
 		return err
 	}
-	return s.delete(ctx, key)
+	return s.delete(ctx, key, Envelope{})
 }
 
 func (s skills) DeleteIn(ctx context.Context, scope Scope, slug string) error {
+	return s.DeleteIf(ctx, scope, slug, Envelope{})
+}
+
+func (s skills) DeleteIf(ctx context.Context, scope Scope, slug string, token Envelope) error {
 	key, err := skillKeyOf(scope, slug)
 	if err != nil {
 		return err
 	}
-	return s.delete(ctx, key)
+	return s.delete(ctx, key, token)
 }
 
-func (s skills) delete(ctx context.Context, key merge.Key) error {
+func (s skills) delete(ctx context.Context, key merge.Key, token Envelope) error {
 	return s.write(ctx, key.Section().ID()+key.Order(), func(r *store.Reader) (merge.Record, error) {
 		existing, err := heldSkill(r, key)
 		if err != nil {
@@ -182,6 +186,9 @@ func (s skills) delete(ctx context.Context, key merge.Key) error {
 		}
 		if existing == nil {
 			return merge.Record{}, fmt.Errorf("%w: %s", ErrNotFound, key)
+		}
+		if err := compareToken(existing.Envelope, token); err != nil {
+			return merge.Record{}, err
 		}
 		stamped, _, err := s.stamper.DeleteSkill(*existing)
 		if err != nil {

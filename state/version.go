@@ -4,16 +4,30 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 )
 
-// version makes the next version of a key of a stamped envelope and a body,
+// supersede gives the basis and the sync version of a write by writer at stamp
+// over what a key holds: merge.Supersede, merge.SupersedeAll, or another choice
+// of what it covers.
+type supersede func(held []merge.Version, own *merge.Version, writer merge.InstanceID, stamp hlc.Timestamp) (merge.Basis, int64)
+
+// version is versionOver for an ordinary write: it covers the head and leaves
+// conflicts as they are.
+func (p *replica) version(r *store.Reader, key merge.Key, stamped Envelope, body []byte) (merge.Record, error) {
+	return p.versionOver(r, key, stamped, body, merge.Supersede)
+}
+
+// versionOver makes the next version of a key of a stamped envelope and a body,
 // for every kind alike: its basis and its sync version follow from what the
 // key holds (the largest held, conflicts included, plus one: that may be more
 // than the stamper counted from the head), and it is sealed, signed and
 // admitted. Errors: ErrInvalid, ErrDenied, those of the store and the signer.
-func (p *replica) version(r *store.Reader, key merge.Key, stamped Envelope, body []byte) (merge.Record, error) {
+func (p *replica) versionOver(
+	r *store.Reader, key merge.Key, stamped Envelope, body []byte, covers supersede,
+) (merge.Record, error) {
 	held, err := r.Held(key)
 	if err != nil {
 		return merge.Record{}, fmt.Errorf("state: read %s: %w", key, err)
@@ -30,7 +44,7 @@ func (p *replica) version(r *store.Reader, key merge.Key, stamped Envelope, body
 	if err != nil {
 		return merge.Record{}, err
 	}
-	basis, syncVersion := merge.Supersede(store.Versions(held), own, p.writer, stamped.UpdatedHLC)
+	basis, syncVersion := covers(store.Versions(held), own, p.writer, stamped.UpdatedHLC)
 	rec, err := p.seal(merge.Record{
 		Key: key,
 		Envelope: merge.Envelope{

@@ -54,6 +54,12 @@ func RunSuite(t *testing.T, newProvider func(testing.TB) state.Provider) {
 		{"concurrency, one wins", racingCases()},
 		{"skill library", skillLibraryCases()},
 		{"memory library", memoryLibraryCases()},
+		{"history", historyCases()},
+		{"restore", restoreCases()},
+		{"restore, nothing to do", restoreEdgeCases()},
+		{"compare-and-set of deletes", comparedDeleteCases()},
+		{"restored sessions", restoredSessionCases()},
+		{"revert", revertCases()},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
