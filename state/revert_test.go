@@ -56,6 +56,7 @@ func TestRevertLeavesWhatThisReplicaCannotKnow(t *testing.T) {
 	second := foreign(t, itemKey("x"), "fine", 2, itemBody(t, "fine"), first)
 	own := foreign(t, itemKey("x"), "evil", 3, itemBody(t, "own"), second)
 	bad := foreign(t, itemKey("x"), "evil", 4, itemBody(t, "bad"), own)
+	twin := foreign(t, itemKey("x"), "aa", 2, itemBody(t, "same time"))
 	alone := foreign(t, itemKey("x"), "evil", 3, itemBody(t, "own"))
 	grown := foreign(t, itemKey("x"), "evil", 4, itemBody(t, "bad"), alone)
 	for _, c := range []struct {
@@ -68,6 +69,7 @@ func TestRevertLeavesWhatThisReplicaCannotKnow(t *testing.T) {
 	}{
 		{"nothing of what was before", []merge.Record{bad}, 0, state.ChangeLeft, "by fine", "bad"},
 		{"not the last one before", []merge.Record{first, bad}, 0, state.ChangeLeft, "by fine", "bad"},
+		{"of two that were written at once the smaller", []merge.Record{twin, bad}, 0, state.ChangeLeft, "by fine", "bad"},
 		{"everything", []merge.Record{first, second, own, bad}, 0, state.ChangeRestored, "", "fine"},
 		{"everything, and the writer's own from before", []merge.Record{first, second, own, bad}, 4, state.ChangeRestored, "", "own"},
 		{"not all of the writer's own", []merge.Record{second, bad}, 0, state.ChangeRestored, "every version between", "fine"},
@@ -166,6 +168,45 @@ func TestRevertLeavesWhatWasBroken(t *testing.T) {
 	}
 	same(t, "bad", n.content(t, "x"))
 	same(t, []any{skill, state.ChangeDeleted, true}, []any{changes[2].Key, changes[2].Outcome, changes[2].Now.Deleted})
+}
+
+// TestAVersionThatCameBackIsListedOnce: what was covered is held again when what
+// covers it is covered by a write that had not seen it.
+func TestAVersionThatCameBackIsListedOnce(t *testing.T) {
+	n := newNode(t, "a", clock.NewManual(startTime()))
+	first := foreign(t, itemKey("x"), "b", 1, itemBody(t, "first"))
+	second := foreign(t, itemKey("x"), "c", 2, itemBody(t, "second"), first)
+	forgetful := foreign(t, itemKey("x"), "d", 3, itemBody(t, "third"))
+	forgetful.Basis = forgetful.Basis.With("c", second.Envelope.UpdatedHLC)
+	forgetful, err := merge.Seal(forgetful, merge.Unsigned, nil)
+	must(t, err)
+	for _, rec := range []merge.Record{first, second, forgetful, first} {
+		n.receive(t, rec)
+	}
+	versions, err := n.History(t.Context(), itemKey("x"))
+	must(t, err)
+	listed := []string{}
+	for _, v := range versions {
+		listed = append(listed, v.Memory.Content+" "+string(v.Standing))
+	}
+	same(t, []string{"third head", "second covered", "first conflict"}, listed)
+	same(t, true, versions[2].CoveredAt.IsZero())
+}
+
+func TestARestoredSkillCountsOnFromTheLargerVersion(t *testing.T) {
+	a, b, clk := apart(t, func(a *node) { a.upsert(t, state.Skill{Slug: "deploy"}) })
+	for range 3 {
+		a.upsert(t, state.Skill{Slug: "deploy", Body: "of a"})
+	}
+	clk.Advance(time.Second)
+	b.upsert(t, state.Skill{Slug: "deploy", Body: "of b"})
+	exchange(t, a, b)
+	conflicts, err := b.Conflicts(t.Context())
+	must(t, err)
+	same(t, []int{2, 4}, []int{conflicts[0].Winner.Skill.Version, conflicts[0].Loser.Skill.Version})
+	restored, err := b.Restore(t.Context(), conflicts[0].Key, conflicts[0].Loser.Hash)
+	must(t, err)
+	same(t, []any{"of a", 5, int64(5)}, []any{restored.Skill.Body, restored.Skill.Version, restored.SyncVersion})
 }
 
 // TestSettlingReadsAnewAfterAMerge: what a merge brings while a write is made
