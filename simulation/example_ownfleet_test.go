@@ -64,7 +64,7 @@ func authors(c *simulation.Cluster) error {
 			return err
 		}
 		if len(books) != c.Replicas() {
-			return fmt.Errorf("replica %d shows %d runbooks", n, len(books))
+			return simulation.Named("every runbook arrives", fmt.Errorf("replica %d shows %d", n, len(books)))
 		}
 		for i, book := range books {
 			if author := c.Replica(i).ID().String(); book.OriginInstanceID != author {

@@ -26,7 +26,7 @@ func Run(plan Plan, options Options, check func(*Cluster) error) (c *Cluster, er
 }
 
 // ViolationOf returns what an error of a run says is violated, nil for nil. What
-// is no violation, as of a user's own check, is one of InvariantOwn.
+// is no violation, as of a user's own check, is one of InvariantOwn; see Named.
 func ViolationOf(err error) *Violation {
 	var v *Violation
 	switch {
@@ -35,5 +35,5 @@ func ViolationOf(err error) *Violation {
 	case errors.As(err, &v):
 		return v
 	}
-	return &Violation{Invariant: InvariantOwn, Text: err.Error()}
+	return ownViolation(err)
 }

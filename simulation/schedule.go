@@ -51,12 +51,8 @@ func (c *Cluster) Agent(replica int, d time.Duration, work Work) {
 			return
 		}
 		if !tolerable(err) && !r.tells(err) && !errors.Is(err, state.ErrConflict) {
-			c.fail(InvariantOwn, "the agent of replica %d: %v", replica, err)
+			c.Fail("the agent of replica %d: %w", replica, err)
 		}
 		r.note("did not finish: %v", err)
 	})
 }
-
-// Fail fails the run, as InvariantOwn: for a check of one's own that looks at
-// the cluster while it runs. The first failure counts.
-func (c *Cluster) Fail(format string, args ...any) { c.fail(InvariantOwn, format, args...) }

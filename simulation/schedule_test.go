@@ -96,7 +96,10 @@ func TestWhatAgentsMustLiveWith(t *testing.T) {
 		t.Errorf("a failing disk fails the run: %v", got)
 	}
 	for what, work := range map[string]func(*simulation.Cluster){
-		"replica 1: lost":  func(c *simulation.Cluster) { c.Agent(1, 0, live(errors.New("lost"))) },
+		"replica 1: lost": func(c *simulation.Cluster) { c.Agent(1, 0, live(errors.New("lost"))) },
+		"named: lost": func(c *simulation.Cluster) {
+			c.Agent(1, 0, live(simulation.Named("named", errors.New("lost"))))
+		},
 		"only 3 notes yet": func(c *simulation.Cluster) { c.After(time.Second, func() { c.Fail("only %d notes yet", 3) }) },
 	} {
 		var v *simulation.Violation

@@ -3,9 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
-	"strings"
 	"time"
 )
 
@@ -21,6 +19,9 @@ type ShrinkConfig struct {
 	// Fails runs a plan and returns what it violates, nil for nothing, the same
 	// each time. Nil runs it without options.
 	Fails func(Plan) *Violation
+	// Own says that Fails has more than the plan: a workload, a check, or messages
+	// that it intercepts. The text of what is left then says that it needs them.
+	Own bool
 	// Runs is how many plans are run at most; 0 is 2,000.
 	Runs int
 	// Progress is told after each run, of the shortest plan so far; nil is nobody.
@@ -31,8 +32,11 @@ type ShrinkConfig struct {
 type Shrunk struct {
 	// Plan fails, and is valid.
 	Plan Plan
-	// Violation is what it violates: the invariant that From does.
+	// Violation is what it violates: the invariant that From does, and of own
+	// checks the one of the same name.
 	Violation Violation
+	// Own is that of ShrinkConfig, and true of InvariantOwn.
+	Own bool
 	// From is what it was made of.
 	From Plan
 	// Runs is how many plans were run for it.
@@ -41,7 +45,8 @@ type Shrunk struct {
 
 // Shrink makes a plan that fails as short and calm as it can, so that a person
 // can see what it is that fails: it leaves out steps, replicas and faults,
-// shortens times and counts, and keeps what still violates the same invariant.
+// shortens times and counts, and keeps what still violates the same invariant, or
+// fails the own check of the same name, see Named.
 // The result depends on the plan and on Fails alone. Errors: ErrSound, ErrPlan,
 // and that of ctx together with the shortest plan until then.
 func Shrink(ctx context.Context, plan Plan, cfg ShrinkConfig) (*Shrunk, error) {
@@ -63,7 +68,7 @@ func Shrink(ctx context.Context, plan Plan, cfg ShrinkConfig) (*Shrunk, error) {
 	}
 	s := shrinker{
 		ctx: ctx.Err, cfg: cfg, tried: map[string]bool{},
-		Shrunk: Shrunk{Plan: plan.normal(), Violation: *v, From: plan, Runs: 1},
+		Shrunk: Shrunk{Plan: plan.normal(), Violation: *v, From: plan, Runs: 1, Own: cfg.Own || v.Invariant == InvariantOwn},
 	}
 	for s.round() {
 	}
@@ -107,7 +112,7 @@ func (s *shrinker) try(change func(p *Plan)) bool {
 	s.tried[text] = true
 	s.Runs++
 	v := s.cfg.Fails(p)
-	same := v != nil && v.Invariant == s.Violation.Invariant
+	same := v != nil && v.likewise(&s.Violation)
 	if same {
 		s.Plan, s.Violation = p, *v
 	}
@@ -249,16 +254,4 @@ func (s *shrinker) reseed() (shorter bool) {
 		}
 	}
 	return shorter
-}
-
-// Text is the plan, after comments that say what fails and what it was made of.
-func (s *Shrunk) Text() string {
-	what, _, _ := strings.Cut(s.Violation.Text, "\n")
-	return fmt.Sprintf("# %s: %s\n# Shrunk from seed %d: %d steps to %d, %d replicas to %d, in %d runs.\n\n%s",
-		s.Violation.Invariant, what, s.From.Seed, len(s.From.Steps), len(s.Plan.Steps), s.From.Replicas, s.Plan.Replicas, s.Runs, s.Plan.Text())
-}
-
-// FileName is a name for the text, by the invariant and the seed.
-func (s *Shrunk) FileName() string {
-	return fmt.Sprintf("%s-%d.plan", strings.ToLower(strings.ReplaceAll(string(s.Violation.Invariant), " ", "-")), s.From.Seed)
 }

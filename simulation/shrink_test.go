@@ -3,6 +3,7 @@ package simulation_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -202,5 +203,70 @@ func TestAShrunkPlanSaysWhatFails(t *testing.T) {
 	}
 	if want := "i14-rows-7.plan"; got.FileName() != want {
 		t.Errorf("got the name %s, want %s", got.FileName(), want)
+	}
+}
+
+func TestWhatNeedsMoreThanItsPlanSaysSo(t *testing.T) {
+	planted := func(simulation.Plan) *simulation.Violation {
+		return simulation.ViolationOf(simulation.Named("notes", errors.New("planted")))
+	}
+	for _, test := range []struct {
+		name string
+		cfg  simulation.ShrinkConfig
+		own  bool
+	}{
+		{"an invariant of the package", simulation.ShrinkConfig{Fails: needs(simulation.ActWrite)}, false},
+		{"the same with a workload", simulation.ShrinkConfig{Fails: needs(simulation.ActWrite), Own: true}, true},
+		{"an own check", simulation.ShrinkConfig{Fails: planted}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.cfg.Runs = 30
+			got, err := simulation.Shrink(t.Context(), simulation.NewPlan(7), test.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(got.Text(), simulation.NeedsOwn+"\n") != test.own {
+				t.Errorf("want that it needs more %t:\n%s", test.own, got.Text())
+			}
+			if _, err := simulation.ParsePlan(got.Text()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestShrinkingStaysWithTheSameOwnCheck plants a check that finds two things: the
+// one that it is about, and in every short plan another.
+func TestShrinkingStaysWithTheSameOwnCheck(t *testing.T) {
+	failing := needs(simulation.ActWrite, simulation.ActDelete)
+	for _, test := range []struct {
+		name  string
+		other error
+		same  bool // to the shrinker
+	}{
+		{"by another name", simulation.Named("everybody writes", errors.New("nothing was written")), false},
+		{"without a name", errors.New("nothing was written"), false},
+		{"by the same name", simulation.Named("deletes last", errors.New("one came back")), true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			check := func(plan simulation.Plan) error {
+				if failing(plan).Invariant == simulation.InvariantRows {
+					return fmt.Errorf("wrapped: %w", simulation.Named("deletes last", fmt.Errorf("of %d steps", len(plan.Steps))))
+				}
+				return test.other
+			}
+			got, err := simulation.Shrink(t.Context(), simulation.NewPlan(7), simulation.ShrinkConfig{
+				Fails: func(p simulation.Plan) *simulation.Violation { return simulation.ViolationOf(check(p)) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := got.Violation; v.Invariant != simulation.InvariantOwn || v.Check != "deletes last" {
+				t.Errorf("shrunk to another failure: %v", &v)
+			}
+			if slid := len(got.Plan.Steps) < 2; slid != test.same {
+				t.Errorf("%d steps are left", len(got.Plan.Steps))
+			}
+		})
 	}
 }

@@ -35,7 +35,7 @@ const (
 	InvariantProgress     Invariant = "progress"         // what must work on a sound machine works
 	InvariantDeterminism  Invariant = "determinism"      // a plan gives the same run each time
 	InvariantPanic        Invariant = "panic"            // nothing panics
-	InvariantOwn          Invariant = "own check"        // what a user's own check holds
+	InvariantOwn          Invariant = "own check"        // what a user's own check or agent holds, see Named
 )
 
 // ErrFailed is wrapped by what Run and Check find wrong, each a *Violation.
@@ -48,7 +48,17 @@ var ErrStopped = errors.New("simulation: stopped")
 // Violation is the first thing that went wrong in a run.
 type Violation struct { //nolint:errname // it is what was violated; an error by the way
 	Invariant Invariant
-	Text      string
+	// Check is the name of the own check that failed, see Named; empty when it has
+	// none, and for every invariant but InvariantOwn.
+	Check string
+	// Text says what was wrong. Its first line is for people in a hurry.
+	Text string
+}
+
+// likewise reports whether another run failed of the same: the invariant, and of
+// own checks the name, since all of them are one invariant.
+func (v *Violation) likewise(o *Violation) bool {
+	return v.Invariant == o.Invariant && v.Check == o.Check
 }
 
 // Error implements error.
@@ -61,10 +71,13 @@ func (v *Violation) Unwrap() error { return ErrFailed }
 
 // fail notes that something went wrong; the first counts.
 func (c *Cluster) fail(i Invariant, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	c.trace.note("!!!", "%s: %s", i, text)
-	c.watch.emit(Event{Kind: EventViolation, Replica: Nobody, Peer: Nobody, Text: string(i) + ": " + text})
+	c.violate(&Violation{Invariant: i, Text: fmt.Sprintf(format, args...)})
+}
+
+func (c *Cluster) violate(v *Violation) {
+	c.trace.note("!!!", "%s: %s", v.Invariant, v.Text)
+	c.watch.emit(Event{Kind: EventViolation, Replica: Nobody, Peer: Nobody, Text: string(v.Invariant) + ": " + v.Text})
 	if c.failure == nil {
-		c.failure = &Violation{Invariant: i, Text: text}
+		c.failure = v
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,6 +73,8 @@ type simulated struct {
 	source *scenario.Scenario
 	// plan draws the plan of a seed.
 	draw func(seed uint64) simulation.Plan
+	// needsOwn says that the plan of a file fails with code alone that is not here.
+	needsOwn bool
 }
 
 // simulation checks what the command line says, and reads the files that it
@@ -84,11 +87,11 @@ func (f simulateFlags) simulation(given func(flag string) bool) (*simulated, err
 	s.draw = func(seed uint64) simulation.Plan { return simulation.NewPlanOf(seed, f.nodes) }
 	switch {
 	case f.plan != "":
-		plan, err := readPlan(f.plan)
+		plan, needsOwn, err := readPlan(f.plan)
 		if err != nil {
 			return nil, err
 		}
-		s.first, s.count = plan.Seed, 1
+		s.first, s.count, s.needsOwn = plan.Seed, 1, needsOwn
 		s.draw = func(uint64) simulation.Plan { return plan }
 		return s, nil
 	case f.scenario != "":
@@ -173,22 +176,24 @@ func unreadable(err error, next string) error {
 // planBytesMax bounds the text of a plan.
 const planBytesMax = 64 << 20
 
-func readPlan(path string) (simulation.Plan, error) {
+// readPlan also reports whether the text says that its failure needs more than
+// the plan.
+func readPlan(path string) (plan simulation.Plan, needsOwn bool, err error) {
 	const next = "fleetd simulate --shrink writes plans; they are text, and may be edited"
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > planBytesMax {
 		err = fmt.Errorf("%s: larger than %d MiB", path, planBytesMax>>20)
 	}
 	if err != nil {
-		return simulation.Plan{}, unreadable(err, next)
+		return plan, false, unreadable(err, next)
 	}
 	text, err := os.ReadFile(path) //nolint:gosec // the user names it
 	if err != nil {
-		return simulation.Plan{}, unreadable(err, next)
+		return plan, false, unreadable(err, next)
 	}
-	plan, err := simulation.ParsePlan(string(text))
+	plan, err = simulation.ParsePlan(string(text))
 	if err != nil {
-		return plan, usage(fmt.Sprintf("%s: %v", path, err), next)
+		return plan, false, usage(fmt.Sprintf("%s: %v", path, err), next)
 	}
-	return plan, nil
+	return plan, strings.Contains(string(text), simulation.NeedsOwn), nil
 }

@@ -24,6 +24,9 @@ func randomSeed() (uint64, error) {
 
 // simulate runs the seeds and prints what came of them.
 func (a *app) simulate(ctx context.Context, s *simulated) error {
+	if s.needsOwn {
+		a.note("%s was found with a workload or a check of its own, in Go: here its steps run without them, and may well not fail", s.plan)
+	}
 	p := a.meter()
 	m := newMeasures()
 	cfg := s.config(m)

@@ -35,9 +35,7 @@ func (a *app) shrink(ctx context.Context, f *campaign.Failure, r *simulateResult
 		return
 	}
 	path := fmt.Sprintf("simulate-%d.plan", f.Seed)
-	why := excerptOf(messageOf(&short.Violation, short.Violation.Invariant))
-	text := fmt.Sprintf("# Shrunk of seed %d in %d runs. It breaks %s:\n# %s\n%s", f.Seed, short.Runs, short.Violation.Invariant, why, short.Plan.Text())
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // as any file that a user makes
+	if err := os.WriteFile(path, []byte(short.Text()), 0o644); err != nil { //nolint:gosec // as any file that a user makes
 		a.note("the shrunk plan of seed %d: %v", f.Seed, err)
 		return
 	}

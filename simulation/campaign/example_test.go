@@ -51,7 +51,7 @@ func ExampleRun() {
 		failure := &result.Failures[i]
 		fmt.Println(failure)
 		if short, err := cfg.Shrink(ctx, failure, 200); err == nil {
-			fmt.Println(short.Plan.Text())
+			fmt.Println(short.Text())
 		}
 	}
 	fmt.Println(result.Seeds, "seeds,", len(result.Failures), "failures")

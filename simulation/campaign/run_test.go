@@ -140,6 +140,37 @@ func TestAnOwnCheckFailsASeed(t *testing.T) {
 	}
 }
 
+// TestAShrunkFailureSaysThatItNeedsTheWorkload holds that the text of a plan says
+// so, whatever failed, when the campaign has more than its plans.
+func TestAShrunkFailureSaysThatItNeedsTheWorkload(t *testing.T) {
+	for name, options := range map[string]simulation.Options{
+		"a workload": {Workload: func(c *simulation.Cluster) { c.After(time.Second, func() { panic("planted") }) }},
+		"a plan":     {},
+	} {
+		cfg := campaign.Config{Seeds: []uint64{7}, Plan: small, Options: func() simulation.Options { return options }}
+		if options.Workload == nil {
+			cfg.Plan = func(seed uint64) simulation.Plan {
+				plan := small(seed)
+				far := simulation.Weather{LatencyMin: 3 * time.Second, LatencyMax: 3 * time.Second, Ordered: true}
+				plan.Sites, plan.Paths = []int{0, 1}, []simulation.Path{{From: 0, To: 1, Weather: far}, {From: 1, To: 0, Weather: far}}
+				plan.RequestTimeout, plan.Gossip = time.Second, false
+				return plan
+			}
+		}
+		result, err := campaign.Run(t.Context(), cfg)
+		if err != nil || len(result.Failures) != 1 {
+			t.Fatal(err, result)
+		}
+		short, err := cfg.Shrink(t.Context(), &result.Failures[0], 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if says := strings.Contains(short.Text(), simulation.NeedsOwn); says != (options.Workload != nil) {
+			t.Errorf("%s: it says %t:\n%s", name, says, short.Text())
+		}
+	}
+}
+
 func TestAnInvalidPlanEndsTheCampaign(t *testing.T) {
 	result, err := campaign.Run(t.Context(), campaign.Config{
 		Seeds: campaign.Fresh(0, 1000), Workers: 1,

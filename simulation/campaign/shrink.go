@@ -13,8 +13,9 @@ import (
 // of simulation.Shrink.
 func (c Config) Shrink(ctx context.Context, f *Failure, runs int) (*simulation.Shrunk, error) {
 	c = c.withDefaults()
+	options := c.Options()
 	return simulation.Shrink(ctx, f.Plan, simulation.ShrinkConfig{
-		Runs: runs,
+		Runs: runs, Own: options.Workload != nil || options.Intercept != nil,
 		Fails: func(plan simulation.Plan) *simulation.Violation {
 			_, err := c.runPlan(ctx, plan)
 			if errors.Is(err, simulation.ErrStopped) {

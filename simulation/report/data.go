@@ -16,8 +16,9 @@ type Data struct {
 	Command string
 	// Campaign is the sum of many runs.
 	Campaign *campaign.Result
-	// Replay returns the command that replays a failure; nil is that of fleetd
-	// for the failure's seed.
+	// Replay returns the command that replays a failure; nil is how that is done
+	// in Go. A command of fleetd gives the run again only of what fleetd ran: it
+	// knows nothing of the plans, workloads and checks of other programs.
 	Replay func(campaign.Failure) string
 	// Run is one run, drawn.
 	Run *Run
@@ -32,11 +33,12 @@ func (d *Data) title() string {
 	return d.Title
 }
 
-func (d *Data) replay(f campaign.Failure) string {
+// replay says how the failure at a place is seen again.
+func (d *Data) replay(place int) string {
 	if d.Replay != nil {
-		return d.Replay(f)
+		return d.Replay(d.Campaign.Failures[place])
 	}
-	return fmt.Sprintf("fleetd simulate --seed %d --trace", f.Seed)
+	return fmt.Sprintf("in Go: simulation.Run(result.Failures[%d].Plan, options, check), with the Options and the Check of the campaign", place)
 }
 
 // Run is what one run did. Its times are virtual, from the beginning of the

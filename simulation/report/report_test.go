@@ -185,7 +185,7 @@ func (r *references) see(e xml.StartElement) {
 func TestPagesNeedNothingButThemselves(t *testing.T) {
 	text := examine(t, write(t, small()))
 	for _, want := range []string{
-		"fleetd simulate --seed 9 --trace", "replica 1 lacks <b>skill/a</b> & more", "1,200", // the campaign
+		"in Go: simulation.Run(result.Failures[0].Plan, options, check)", "replica 1 lacks <b>skill/a</b> & more", "1,200", // the campaign
 		"Divergence over virtual time", "Traffic by route", "Space-time diagram", "Convergence time by fleet size and loss",
 		"virtual time since the beginning (ms)", "versions missing", "bytes a second", "fleet size (replicas)", "time until everywhere (s)",
 		"00:00:00.901", "never (unsent)", "20 %",
@@ -193,6 +193,9 @@ func TestPagesNeedNothingButThemselves(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not show %q", want)
 		}
+	}
+	if strings.Contains(text, "--seed 9") {
+		t.Error("the page names a command that knows nothing of the campaign's own plans")
 	}
 	if strings.Contains(text, "second line") {
 		t.Error("a stack trace stands in the table of failures")

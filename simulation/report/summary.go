@@ -43,9 +43,9 @@ func hours(h float64) string {
 
 func failures(d *Data) []failureRow {
 	var rows []failureRow
-	for _, f := range d.Campaign.Failures {
+	for i, f := range d.Campaign.Failures {
 		text, _, _ := strings.Cut(f.Err.Error(), "\n")
-		rows = append(rows, failureRow{strconv.FormatUint(f.Seed, 10), string(f.Invariant), text, d.replay(f)})
+		rows = append(rows, failureRow{strconv.FormatUint(f.Seed, 10), string(f.Invariant), text, d.replay(i)})
 	}
 	return rows
 }
