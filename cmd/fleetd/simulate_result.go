@@ -29,8 +29,11 @@ type simulateResult struct {
 	// Faults counts them by their kind.
 	Faults   map[string]int    `json:"faults"`
 	Failures []simulateFailure `json:"failures"`
-	// TraceHash follows from the seeds alone; empty when not all were run.
-	TraceHash string `json:"trace_hash"`
+	// TraceHash is that of the run of one seed or plan, TracesHash that over the
+	// hashes of several, in their order. Both follow from the seeds alone, and are
+	// left out when not all were run.
+	TraceHash  string `json:"trace_hash,omitempty"`
+	TracesHash string `json:"traces_hash,omitempty"`
 	// Convergence is from the last fault to one fleet.
 	Convergence quantilesResult `json:"convergence"`
 	// Scenario is there when one was run.
@@ -65,6 +68,9 @@ func (s *simulated) result(c *campaign.Result, m *measures, took time.Duration) 
 		r.Failures = append(r.Failures, simulateFailure{
 			Seed: f.Seed, Invariant: f.Invariant, Message: messageOf(f.Err, f.Invariant), Replay: s.replay(f.Seed),
 		})
+	}
+	if s.count > 1 {
+		r.TracesHash = c.TracesHash
 	}
 	if s.source != nil {
 		r.Scenario = m.sum(s)
@@ -127,6 +133,9 @@ func (a *app) showSimulated(w io.Writer, r *simulateResult) {
 	}
 	if r.TraceHash != "" {
 		row("trace", "%s", r.TraceHash)
+	}
+	if r.TracesHash != "" {
+		row("traces", "%s", r.TracesHash)
 	}
 	if r.Report != "" {
 		row("report", "%s", r.Report)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -110,6 +111,48 @@ func TestMeasuresCountASeedOnce(t *testing.T) {
 	if diff := cmp.Diff(want, quantilesOf([]time.Duration{3 * ms, ms, 2 * ms})); diff != "" {
 		t.Errorf("quantiles: %s", diff)
 	}
+}
+
+// TestOneSeedSaysTheTraceOfItsRun holds that fleetd says of a seed, a plan and
+// the seed of a scenario, which is measured too, what a Go test of it says.
+func TestOneSeedSaysTheTraceOfItsRun(t *testing.T) {
+	scenarios := "../../examples/scenarios/"
+	for _, flags := range []simulateFlags{
+		{seed: "3"}, {plan: "../../simulation/testdata/regressions/" + firstRegression(t)},
+		{seed: "3", scenario: scenarios + "two-laptops-and-a-server.yaml"},
+	} {
+		given := func(flag string) bool {
+			return flag == "seed" && flags.seed != "" || flag == "plan" && flags.plan != "" || flag == "scenario" && flags.scenario != ""
+		}
+		s, err := flags.simulation(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newMeasures()
+		cfg := s.config(m)
+		cfg.Options = func() simulation.Options { return simulation.Options{Sample: s.sample()} }
+		result, err := campaign.Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := simulation.Run(s.draw(s.first), simulation.Options{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := s.result(result, m, 0); r.TraceHash != c.TraceSum() || r.TracesHash != "" {
+			t.Errorf("%+v: fleetd says trace %q and traces %q, the run %s", flags, r.TraceHash, r.TracesHash, c.TraceSum())
+		}
+	}
+}
+
+// firstRegression is the name of a plan.
+func firstRegression(t *testing.T) string {
+	t.Helper()
+	entries, err := os.ReadDir("../../simulation/testdata/regressions")
+	if err != nil || len(entries) == 0 {
+		t.Fatal(entries, err)
+	}
+	return entries[0].Name()
 }
 
 // TestNoTestLibraryIsLinked holds that the program, which links the simulation,

@@ -5,7 +5,7 @@
 //
 // A run is one goroutine and follows from its plan alone, so the sum of many is
 // the same whatever the number of workers and the order in which they finish:
-// [Result.TraceHash] says so in one word. Now and then a run is done twice, and
+// [Result.TracesHash] says so in one word. Now and then a run is done twice, and
 // must be the same to the last event. A panic, be it of production code or of
 // the simulation, is a failure of its seed, not the end of the campaign.
 //

@@ -28,8 +28,11 @@ type Result struct {
 	// Convergence is the virtual time from the last fault to one fleet, of the
 	// runs without a failure.
 	Convergence Quantiles
-	// TraceHash is the hash of the traces' hashes in the order of the seeds. It
+	// TracesHash is the hash of the traces' hashes in the order of the seeds. It
 	// is empty when the campaign was ended before its last seed.
+	TracesHash string
+	// TraceHash is that of the one run, as Cluster.TraceSum has it; empty of a
+	// campaign of several seeds.
 	TraceHash string
 	// Traffic is what engines sent, by the type of message.
 	Traffic map[fleetsync.MessageType]simulation.Traffic
@@ -80,8 +83,11 @@ func (r *Result) String() string {
 		"converged after %s (half of them), %s (99 of 100), %s (all)\n%s",
 		r.Seeds, r.Repeated, r.NodeHours, r.Asleep, r.Faults(), len(kinds), len(r.Failures),
 		r.Convergence.P50, r.Convergence.P99, r.Convergence.Max, r.Coverage)
-	if r.TraceHash != "" {
+	switch {
+	case r.TraceHash != "":
 		text += "\ntrace " + r.TraceHash
+	case r.TracesHash != "":
+		text += "\ntraces " + r.TracesHash
 	}
 	return text
 }

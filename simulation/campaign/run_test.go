@@ -45,7 +45,7 @@ func TestTheSumDoesNotDependOnTheOrderOfFinishing(t *testing.T) {
 				t.Errorf("progress %d says that %d are done", n+1, d)
 			}
 		}
-		if len(done) != 6 || result.Repeated != 2 || result.TraceHash == "" || result.NodeHours == 0 || result.Faults() == 0 {
+		if len(done) != 6 || result.Repeated != 2 || result.TracesHash == "" || result.TraceHash != "" || result.NodeHours == 0 || result.Faults() == 0 {
 			t.Errorf("%d calls of Progress, %s", len(done), result)
 		}
 		results = append(results, result)
@@ -63,10 +63,26 @@ func TestSeedsAreAddedUpInTheirOrder(t *testing.T) {
 		if err != nil || len(result.Failures) > 0 {
 			t.Fatal(err, result)
 		}
-		return result.TraceHash
+		return result.TracesHash
 	}
 	if hash(1, 2) == hash(2, 1) {
 		t.Error("the order of the seeds is not part of the hash")
+	}
+}
+
+// TestOneSeedHasTheTraceOfItsRun holds that what a campaign of one seed says of
+// its trace is what anybody else says who runs that plan.
+func TestOneSeedHasTheTraceOfItsRun(t *testing.T) {
+	result, err := campaign.Run(t.Context(), campaign.Config{Seeds: []uint64{9}, Plan: small})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := simulation.Run(small(9), simulation.Options{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.TraceHash != c.TraceSum() || !strings.HasSuffix(result.String(), "\ntrace "+c.TraceSum()) {
+		t.Errorf("the run has the trace %s, the campaign says %s", c.TraceSum(), result)
 	}
 }
 
@@ -200,7 +216,7 @@ func TestACancelledCampaignSaysWhatItDid(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("want the error of the context, got %v", err)
 	}
-	if result.Seeds < 5 || result.Seeds > 7 || result.TraceHash != "" {
+	if result.Seeds < 5 || result.Seeds > 7 || result.TracesHash != "" {
 		t.Errorf("want 5 to 7 seeds and no hash, got %s", result)
 	}
 }

@@ -95,7 +95,10 @@ func (t *tally) result() *Result {
 	}
 	sum.Convergence = quantilesOf(took)
 	if t.done == len(t.seeds) {
-		sum.TraceHash = hex.EncodeToString(hash.Sum(nil))
+		sum.TracesHash = hex.EncodeToString(hash.Sum(nil))
+		if t.done == 1 {
+			sum.TraceHash = t.seeds[0].trace
+		}
 	}
 	return &sum
 }

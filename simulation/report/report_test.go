@@ -42,7 +42,7 @@ func small() report.Data {
 				Err: errors.New("replica 1 lacks <b>skill/a</b> & more\nand a second line"),
 			}},
 			Convergence: campaign.Quantiles{P50: 500 * ms, P99: 9 * time.Second, Max: 11 * time.Second},
-			TraceHash:   "c0ffee",
+			TracesHash:  "c0ffee",
 		},
 		Run: &report.Run{
 			Title: "seed 9: 3 replicas", Replicas: 3, Length: 3 * time.Second, Failure: "replica 1 is wrong", TraceSum: "beef",
@@ -193,6 +193,9 @@ func TestPagesNeedNothingButThemselves(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not show %q", want)
 		}
+	}
+	if !strings.Contains(text, "traces c0ffee") || !strings.Contains(text, "trace beef") {
+		t.Error("the hash of a run and that over all of them are not told apart")
 	}
 	if strings.Contains(text, "--seed 9") {
 		t.Error("the page names a command that knows nothing of the campaign's own plans")

@@ -36,10 +36,13 @@ type page struct {
 
 type campaignPart struct {
 	Facts    []fact
-	Trace    string
+	Traces   hashes
 	Failures []failureRow
 	Faults   figure
 }
+
+// hashes are what a campaign says of its traces: of the one run, or of all.
+type hashes struct{ One, All string }
 
 type runPart struct {
 	Title   string
@@ -55,7 +58,7 @@ type runPart struct {
 func Write(w io.Writer, d Data) error {
 	p := page{Title: d.title(), Command: d.Command, Style: template.CSS(pageStyle), Routes: simulation.Routes()} //nolint:gosec // our own
 	if d.Campaign != nil {
-		p.Campaign = &campaignPart{campaignFacts(d.Campaign), d.Campaign.TraceHash, failures(&d), faultsFigure(d.Campaign)}
+		p.Campaign = &campaignPart{campaignFacts(d.Campaign), hashes{d.Campaign.TraceHash, d.Campaign.TracesHash}, failures(&d), faultsFigure(d.Campaign)}
 	}
 	if r := d.Run; r != nil {
 		p.Run = &runPart{
