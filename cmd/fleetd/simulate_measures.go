@@ -35,22 +35,28 @@ func (m *measures) take(c *simulation.Cluster) error {
 	return nil
 }
 
-// scenarioResult is what a scenario's runs took, of those without a failure.
+// scenarioResult is a scenario, and what its runs took.
 type scenarioResult struct {
 	Name   string  `json:"name"`
 	Agents int     `json:"agents"`
 	Days   float64 `json:"days"` // of virtual time, of one run
+	// Nothing is known, and nothing said, where every run failed.
+	*scenarioFigures
+}
+
+// scenarioFigures are what the runs without a failure took.
+type scenarioFigures struct {
 	// Writes are the acknowledged ones of all runs, Conflicts those of them that
 	// lost to a concurrent one.
 	Writes    int `json:"writes"`
 	Conflicts int `json:"conflicts"`
 	// Everywhere is from a write to every agent that is there, or from the return
 	// of its writer.
-	Everywhere quantilesResult `json:"everywhere"`
+	Everywhere *quantilesResult `json:"everywhere,omitempty"`
 	// Returns are those of agents that lacked something, CatchUp from there until
 	// they had it.
 	Returns int             `json:"returns"`
-	CatchUp quantilesResult `json:"catch_up"`
+	CatchUp *quantilesResult `json:"catch_up,omitempty"`
 	// Traffic is by the part of the protocol.
 	Traffic map[simulation.Route]trafficResult `json:"traffic"`
 }
@@ -62,7 +68,8 @@ type trafficResult struct {
 	BytesPerAgentDay float64 `json:"bytes_per_agent_day"`
 }
 
-// quantilesResult is of durations in seconds; zero of none.
+// quantilesResult is of durations in seconds. Of none there is no such thing,
+// which is not the same as 0: nil.
 type quantilesResult struct {
 	P50 float64 `json:"p50_s"`
 	P99 float64 `json:"p99_s"`
@@ -70,23 +77,24 @@ type quantilesResult struct {
 }
 
 // quantilesOf takes durations in any order.
-func quantilesOf(all []time.Duration) quantilesResult {
+func quantilesOf(all []time.Duration) *quantilesResult {
 	if len(all) == 0 {
-		return quantilesResult{}
+		return nil
 	}
 	slices.Sort(all)
 	at := func(percent int) float64 { return seconds(all[(len(all)*percent+99)/100-1]) }
-	return quantilesResult{at(50), at(99), at(100)}
+	return &quantilesResult{at(50), at(99), at(100)}
 }
 
 func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
 // sum adds up all runs. The order of the seeds changes nothing.
 func (m *measures) sum(s *simulated) *scenarioResult {
-	r := &scenarioResult{
-		Name: s.source.Name, Agents: s.source.Agents(), Days: math.Round(s.source.Duration.Hours()/24*1000) / 1000,
-		Traffic: map[simulation.Route]trafficResult{},
+	r := &scenarioResult{Name: s.source.Name, Agents: s.source.Agents(), Days: math.Round(s.source.Duration.Hours()/24*1000) / 1000}
+	if len(m.bySeed) == 0 {
+		return r
 	}
+	r.scenarioFigures = &scenarioFigures{Traffic: map[simulation.Route]trafficResult{}}
 	var everywhere, catchUp []time.Duration
 	var agentDays float64
 	for i := range s.count {

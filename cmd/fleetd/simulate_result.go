@@ -34,8 +34,9 @@ type simulateResult struct {
 	// left out when not all were run.
 	TraceHash  string `json:"trace_hash,omitempty"`
 	TracesHash string `json:"traces_hash,omitempty"`
-	// Convergence is from the last fault to one fleet.
-	Convergence quantilesResult `json:"convergence"`
+	// Convergence is from the last fault to one fleet, of the runs without a
+	// failure; left out when there are none.
+	Convergence *quantilesResult `json:"convergence,omitempty"`
 	// Scenario is there when one was run.
 	Scenario *scenarioResult `json:"scenario,omitempty"`
 	// Report is the page that was written.
@@ -59,7 +60,9 @@ func (s *simulated) result(c *campaign.Result, m *measures, took time.Duration) 
 		SchemaVersion: wire.SchemaVersion, Seeds: c.Seeds, Asked: s.count, FirstSeed: s.first, Seconds: seconds(took),
 		NodeHours: hours(c.NodeHours), AsleepHours: hours(c.Asleep), Faults: map[string]int{},
 		Failures: []simulateFailure{}, TraceHash: c.TraceHash,
-		Convergence: quantilesResult{seconds(c.Convergence.P50), seconds(c.Convergence.P99), seconds(c.Convergence.Max)},
+	}
+	if c.Seeds > len(c.Failures) {
+		r.Convergence = &quantilesResult{seconds(c.Convergence.P50), seconds(c.Convergence.P99), seconds(c.Convergence.Max)}
 	}
 	for kind, count := range c.Coverage.Faults {
 		r.Faults[strings.ReplaceAll(string(kind), " ", "_")] = count
@@ -125,11 +128,11 @@ func (a *app) showSimulated(w io.Writer, r *simulateResult) {
 		total += n
 	}
 	row("faults", "%s of %d kinds", grouped(int64(total)), len(r.Faults))
-	if clean := r.Seeds - len(r.Failures); clean > 0 {
-		row("one fleet", "%s after the last fault", r.Convergence.text(clean))
-		if r.Scenario != nil {
-			r.Scenario.show(row)
-		}
+	if r.Convergence != nil {
+		row("one fleet", "%s after the last fault", r.Convergence.text(r.Seeds-len(r.Failures)))
+	}
+	if r.Scenario != nil && r.Scenario.scenarioFigures != nil {
+		r.Scenario.show(row)
 	}
 	if r.TraceHash != "" {
 		row("trace", "%s", r.TraceHash)
@@ -143,7 +146,7 @@ func (a *app) showSimulated(w io.Writer, r *simulateResult) {
 }
 
 // show tells what people ask of their own fleet.
-func (r *scenarioResult) show(row func(name, format string, args ...any)) {
+func (r *scenarioFigures) show(row func(name, format string, args ...any)) {
 	row("writes", "%s, everywhere after %s", grouped(int64(r.Writes)), r.Everywhere.text(r.Writes))
 	row("returns", "%s, caught up after %s", grouped(int64(r.Returns)), r.CatchUp.text(r.Returns))
 	row("conflicts", "%s lost to a concurrent one", counted(r.Conflicts, "write"))
@@ -159,11 +162,11 @@ func (r *scenarioResult) show(row func(name, format string, args ...any)) {
 }
 
 // text is the quantiles of so many for people.
-func (q quantilesResult) text(count int) string {
-	switch count {
-	case 0:
+func (q *quantilesResult) text(count int) string {
+	switch {
+	case q == nil:
 		return "-"
-	case 1:
+	case count == 1:
 		return secondsText(q.Max)
 	}
 	return fmt.Sprintf("%s (half), %s (99 of 100), %s (all)", secondsText(q.P50), secondsText(q.P99), secondsText(q.Max))

@@ -107,9 +107,12 @@ func TestMeasuresCountASeedOnce(t *testing.T) {
 		t.Errorf("measured %+v", r)
 	}
 	ms := time.Millisecond
-	want := quantilesResult{0.002, 0.003, 0.003}
+	want := &quantilesResult{0.002, 0.003, 0.003}
 	if diff := cmp.Diff(want, quantilesOf([]time.Duration{3 * ms, ms, 2 * ms})); diff != "" {
 		t.Errorf("quantiles: %s", diff)
+	}
+	if none := quantilesOf(nil); none != nil || none.text(0) != "-" {
+		t.Errorf("of no durations: %v", none)
 	}
 }
 

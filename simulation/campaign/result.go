@@ -79,10 +79,12 @@ func (r *Result) Faults() int { return r.Coverage.Total() }
 // String is the figures of a campaign in a few lines.
 func (r *Result) String() string {
 	kinds := slices.Sorted(maps.Keys(r.Coverage.Faults))
-	text := fmt.Sprintf("%d seeds, %d of them twice; %.0f node-hours, and %.0f asleep; %d faults of %d kinds; %d failures\n"+
-		"converged after %s (half of them), %s (99 of 100), %s (all)\n%s",
-		r.Seeds, r.Repeated, r.NodeHours, r.Asleep, r.Faults(), len(kinds), len(r.Failures),
-		r.Convergence.P50, r.Convergence.P99, r.Convergence.Max, r.Coverage)
+	converged := "none converged"
+	if r.Seeds > len(r.Failures) {
+		converged = fmt.Sprintf("converged after %s (half of them), %s (99 of 100), %s (all)", r.Convergence.P50, r.Convergence.P99, r.Convergence.Max)
+	}
+	text := fmt.Sprintf("%d seeds, %d of them twice; %.0f node-hours, and %.0f asleep; %d faults of %d kinds; %d failures\n%s\n%s",
+		r.Seeds, r.Repeated, r.NodeHours, r.Asleep, r.Faults(), len(kinds), len(r.Failures), converged, r.Coverage)
 	switch {
 	case r.TraceHash != "":
 		text += "\ntrace " + r.TraceHash

@@ -154,6 +154,9 @@ func TestAnOwnCheckFailsASeed(t *testing.T) {
 	if result.Convergence != (campaign.Quantiles{}) {
 		t.Errorf("a run that failed has converged after %v", result.Convergence)
 	}
+	if text := result.String(); !strings.Contains(text, "\nnone converged\n") || strings.Contains(text, "0s") {
+		t.Errorf("a campaign in which all failed says %s", text)
+	}
 }
 
 // TestAShrunkFailureSaysThatItNeedsTheWorkload holds that the text of a plan says

@@ -213,6 +213,15 @@ func TestPagesNeedNothingButThemselves(t *testing.T) {
 	}
 }
 
+func TestWhatNoRunHasShownIsNotZero(t *testing.T) {
+	d := report.Data{Campaign: small().Campaign}
+	d.Campaign.Seeds, d.Campaign.Convergence = len(d.Campaign.Failures), campaign.Quantiles{}
+	text := examine(t, write(t, d))
+	if strings.Count(text, "–") != 3 || strings.Contains(text, "0 s") {
+		t.Error("the page shows how fast fleets were that never became one")
+	}
+}
+
 func TestWordsAreEscaped(t *testing.T) {
 	d := small()
 	const hostile = `</style><script>alert(1)</script>" x="`

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fleetsync/fleetd/simulation/campaign"
 )
@@ -20,6 +21,13 @@ func campaignFacts(r *campaign.Result) []fact {
 	if n := len(r.Failures); n > 0 {
 		failures = count(int64(n))
 	}
+	// What no run has shown is unknown, not short.
+	took := func(d time.Duration) string {
+		if r.Seeds <= len(r.Failures) {
+			return "–"
+		}
+		return duration(d)
+	}
 	return []fact{
 		{"seeds", count(int64(r.Seeds))},
 		{"run twice, the same both times", count(int64(r.Repeated))},
@@ -28,9 +36,9 @@ func campaignFacts(r *campaign.Result) []fact {
 		{"faults", count(int64(r.Faults()))},
 		{"kinds of faults", count(int64(len(r.Coverage.Faults)))},
 		{"failures", failures},
-		{"time to one fleet, median", duration(r.Convergence.P50)},
-		{"time to one fleet, 99 of 100 within", duration(r.Convergence.P99)},
-		{"time to one fleet, longest", duration(r.Convergence.Max)},
+		{"time to one fleet, median", took(r.Convergence.P50)},
+		{"time to one fleet, 99 of 100 within", took(r.Convergence.P99)},
+		{"time to one fleet, longest", took(r.Convergence.Max)},
 	}
 }
 
