@@ -31,6 +31,11 @@ func (c *Cluster) comeBack(r *Replica) {
 	c.network.allow(r.number, true)
 	c.watch.of(EventReturn, r.number, Nobody)
 	c.spread.away(r, false)
+	c.countAbsence(r)
+}
+
+// countAbsence counts one that ends, by how long it was.
+func (c *Cluster) countAbsence(r *Replica) {
 	if r.leftAt.IsZero() {
 		return
 	}
@@ -38,6 +43,8 @@ func (c *Cluster) comeBack(r *Replica) {
 	r.leftAt = time.Time{}
 	if away >= time.Hour {
 		c.cover.fault(FaultAbsence)
+	} else {
+		c.cover.fault(FaultDropout)
 	}
 	if f, exact := absenceOf(away); exact {
 		c.cover.fault(f)

@@ -284,6 +284,7 @@ func (c *Cluster) mend(r *Replica) {
 		r.withheld = c.plan.Withheld[r.number] // of what it wrote, others have the rest
 		return
 	}
+	c.countAbsence(r)
 	r.putBack()
 	r.disk.repair()
 	r.turning = spell{}

@@ -26,7 +26,8 @@ const (
 	FaultUnseenReconnect Fault = "unseen reconnect" // a peer restarted unnoticed
 	FaultCrash           Fault = "crash"            // a process died between two writes
 	FaultCrashWriting    Fault = "crash writing"    // a process died in a write
-	FaultAbsence         Fault = "absence"          // away for hours or more
+	FaultAbsence         Fault = "absence"          // away for an hour or more
+	FaultDropout         Fault = "dropout"          // away for less
 	FaultAbsence1        Fault = "absence 1 day"    // away for exactly so long
 	FaultAbsence29       Fault = "absence 29 days"
 	FaultAbsence31       Fault = "absence 31 days"
@@ -183,7 +184,9 @@ func (c *Coverage) String() string {
 	return "faults: " + faults + "\nmarkers: " + strings.Join(parts, ", ")
 }
 
-// AllFaults returns every kind of fault that NewPlan can draw.
+// AllFaults returns every kind of fault that a campaign of drawn plans must have
+// had, each often. FaultDropout is none of them: it is what scenarios are asked
+// for, and NewPlan, which draws it too, has other ways to be away.
 func AllFaults() []Fault {
 	return append(machineFaults(), []Fault{
 		FaultLoss, FaultDuplicate, FaultReorder, FaultStray, FaultStraggler, FaultUnsent, FaultCut,

@@ -156,6 +156,8 @@ func TestAMistakeIsNamedWithItsLine(t *testing.T) {
 		"more absent agents": {"sites:\n- name: a\n  agents: 2\n  absences:\n  - {agents: 3, at: 0, for: 1h}\n", "line 5: sites[0].absences[0].agents: 3, want 0 to 2"},
 		"an absence of zero": {"sites:\n- name: a\n  agents: 2\n  absences:\n  - {at: 1h}\n", "line 5: sites[0].absences[0].for: 0s, want 1s to 400d"},
 		"one after the end":  {"sites:\n- name: a\n  agents: 2\n  absences:\n  - {at: 3d, for: 1h}\n", "line 5: sites[0].absences[0].at: 3d, want 0s to 1d"},
+		"one that is cut":    {"sites:\n- name: a\n  agents: 2\n  absences:\n  - {at: 20h, for: 5h}\n", "line 5: sites[0].absences[0].for: 5h0m0s from 20h0m0s on is longer than the duration of 1d, at which it would end"},
+		"a cut that is cut":  {two + "links:\n- {between: [a, b], cuts: [{at: 0, for: 30h}]}\n", "line 3: links[0].cuts[0].for: 30h0m0s from 0s on is longer than the duration of 1d, at which it would end"},
 		"one in itself":      {"sites:\n- name: a\n  agents: 2\n  absences:\n  - {at: 0, for: 3h, every: 2h}\n", "line 5: sites[0].absences[0].every: 2h0m0s, want more than the 3h0m0s that it lasts"},
 		"no hub":             {two + "hub: c\n", `line 2: hub: there is no site "c"; there is a, b`},
 		"a hub of many":      {"hub: a\nsites:\n- {name: a, agents: 2}\n", "line 1: hub: a has 2 agents, want a site with one"},

@@ -123,6 +123,11 @@ func (s *Scenario) checkWindow(at string, w Window) error {
 	if err := lasting(at+".for", w.For, time.Second, durationMax); err != nil {
 		return err
 	}
+	// All that is amiss ends with the duration, so the rest of it would not be.
+	// Those that come again may be cut short the last time.
+	if w.At+w.For > s.Duration {
+		return invalid(at+".for", "%s from %s on is longer than the duration of %s, at which it would end", spell(w.For), spell(w.At), spell(s.Duration))
+	}
 	if w.Every != 0 && w.Every <= w.For {
 		return invalid(at+".every", "%s, want more than the %s that it lasts", spell(w.Every), spell(w.For))
 	}
