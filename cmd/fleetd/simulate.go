@@ -53,7 +53,7 @@ Exits 6 when a fleet did not become one, 1 when it broke another promise.`,
 	flags.StringVar(&f.scenario, "scenario", "", "a fleet of your own, described in this YAML file")
 	flags.StringVar(&f.plan, "plan", "", "run the plan in this file, as --shrink wrote it")
 	flags.BoolVar(&f.trace, "trace", false, "print everything that happens in the run of one seed")
-	flags.BoolVar(&f.shrink, "shrink", false, "make the plan of the first seed that fails short, and write it to simulate-SEED.plan")
+	flags.BoolVar(&f.shrink, "shrink", false, "make the plan of the first seed that fails short, and write it to simulate-SEED.plan, or simulate-SEED-2.plan and so on")
 	flags.StringVar(&f.report, "report", "", "write a page with plots to this HTML file")
 	return a.verb(cmd, func(ctx context.Context, _ []string) error {
 		s, err := f.simulation(flags.Changed)

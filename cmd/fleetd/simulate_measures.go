@@ -40,6 +40,8 @@ type scenarioResult struct {
 	Name   string  `json:"name"`
 	Agents int     `json:"agents"`
 	Days   float64 `json:"days"` // of virtual time, of one run
+	// Machines are what the agents are called, by the numbers of replicas.
+	Machines []string `json:"machines"`
 	// Nothing is known, and nothing said, where every run failed.
 	*scenarioFigures
 }
@@ -55,7 +57,7 @@ type scenarioFigures struct {
 	Everywhere *quantilesResult `json:"everywhere,omitempty"`
 	// Returns are those of agents that lacked something, CatchUp from there until
 	// they had it.
-	Returns int             `json:"returns"`
+	Returns int              `json:"returns"`
 	CatchUp *quantilesResult `json:"catch_up,omitempty"`
 	// Traffic is by the part of the protocol.
 	Traffic map[simulation.Route]trafficResult `json:"traffic"`
@@ -90,7 +92,10 @@ func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds
 
 // sum adds up all runs. The order of the seeds changes nothing.
 func (m *measures) sum(s *simulated) *scenarioResult {
-	r := &scenarioResult{Name: s.source.Name, Agents: s.source.Agents(), Days: math.Round(s.source.Duration.Hours()/24*1000) / 1000}
+	r := &scenarioResult{
+		Name: s.source.Name, Agents: s.source.Agents(), Days: math.Round(s.source.Duration.Hours()/24*1000) / 1000,
+		Machines: s.source.Machines(),
+	}
 	if len(m.bySeed) == 0 {
 		return r
 	}

@@ -40,7 +40,7 @@ func (a *app) writeReport(ctx context.Context, s *simulated, c *campaign.Result)
 			return err
 		}
 	} else if s.source != nil {
-		d.Title = s.source.Name
+		d.Title, d.Machines = s.source.Name, s.source.Machines()
 	}
 	if ctx.Err() != nil {
 		return ctx.Err() // the run that is drawn was stopped

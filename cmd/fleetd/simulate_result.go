@@ -20,8 +20,13 @@ type simulateResult struct {
 	Seeds     int    `json:"seeds"`
 	Asked     int    `json:"asked"`
 	FirstSeed uint64 `json:"first_seed"`
-	// Seconds it took, on the clock of this machine.
-	Seconds float64 `json:"seconds"`
+	// Plan is the file that was run instead.
+	Plan string `json:"plan,omitempty"`
+	// Seconds the runs took, on the clock of this machine. To shrink and to write
+	// the report runs others besides.
+	Seconds       float64 `json:"seconds"`
+	ShrinkSeconds float64 `json:"shrink_seconds,omitempty"`
+	ReportSeconds float64 `json:"report_seconds,omitempty"`
 	// NodeHours of virtual time were lived, and AsleepHours passed while all
 	// slept, summed over the nodes of all runs.
 	NodeHours   float64 `json:"node_hours"`
@@ -57,7 +62,7 @@ type simulateFailure struct {
 func (s *simulated) result(c *campaign.Result, m *measures, took time.Duration) *simulateResult {
 	hours := func(h float64) float64 { return math.Round(h*1000) / 1000 }
 	r := &simulateResult{
-		SchemaVersion: wire.SchemaVersion, Seeds: c.Seeds, Asked: s.count, FirstSeed: s.first, Seconds: seconds(took),
+		SchemaVersion: wire.SchemaVersion, Seeds: c.Seeds, Asked: s.count, FirstSeed: s.first, Plan: s.plan, Seconds: seconds(took),
 		NodeHours: hours(c.NodeHours), AsleepHours: hours(c.Asleep), Faults: map[string]int{},
 		Failures: []simulateFailure{}, TraceHash: c.TraceHash,
 	}
@@ -114,14 +119,28 @@ func (r *simulateResult) verdict(interrupted bool) *failure {
 // showSimulated tells people.
 func (a *app) showSimulated(w io.Writer, r *simulateResult) {
 	for _, f := range r.Failures {
-		say(w, "seed %d breaks %s: %s", f.Seed, f.Invariant, excerptOf(f.Message))
+		what := excerptOf(f.Message)
+		say(w, "seed %d breaks %s: %s", f.Seed, f.Invariant, what)
+		if r.Scenario != nil {
+			if who := r.Scenario.mentioned(what); who != "" {
+				say(w, "  %s", who)
+			}
+		}
 		say(w, "  replay: %s", f.Replay)
 		if f.Plan != "" {
-			say(w, "  shrunk to %s: fleetd simulate --plan %s --trace", counted(f.Steps, "step"), f.Plan)
+			say(w, "  shrunk to %s in %.1f s: fleetd simulate --plan %s --trace", counted(f.Steps, "step"), r.ShrinkSeconds, f.Plan)
 		}
 	}
 	row := func(name, format string, args ...any) { say(w, "%-14s%s", name, fmt.Sprintf(format, args...)) }
-	row("seeds", "%s in %.1f s, %s", seedsText(r), r.Seconds, counted(len(r.Failures), "failure"))
+	took := fmt.Sprintf("in %.1f s, %s", r.Seconds, counted(len(r.Failures), "failure"))
+	switch {
+	case r.Plan != "":
+		row("plan", "%s, %s", r.Plan, took)
+	case r.Asked == 1:
+		row("seed", "%d, %s", r.FirstSeed, took)
+	default:
+		row("seeds", "%s %s", seedsText(r), took)
+	}
 	row("node-hours", "%s lived, %s asleep", hoursText(r.NodeHours), hoursText(r.AsleepHours))
 	total := 0
 	for _, n := range r.Faults {
@@ -141,7 +160,7 @@ func (a *app) showSimulated(w io.Writer, r *simulateResult) {
 		row("traces", "%s", r.TracesHash)
 	}
 	if r.Report != "" {
-		row("report", "%s", r.Report)
+		row("report", "%s, in %.1f s", r.Report, r.ReportSeconds)
 	}
 }
 
@@ -185,9 +204,6 @@ func secondsText(s float64) string {
 }
 
 func seedsText(r *simulateResult) string {
-	if r.Asked == 1 {
-		return strconv.FormatUint(r.FirstSeed, 10)
-	}
 	text := fmt.Sprintf("%s from %d on", grouped(int64(r.Seeds)), r.FirstSeed)
 	if r.Seeds < r.Asked {
 		text += fmt.Sprintf(" (of %s)", grouped(int64(r.Asked)))

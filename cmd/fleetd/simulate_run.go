@@ -44,11 +44,14 @@ func (a *app) simulate(ctx context.Context, s *simulated) error {
 		return unreadable(err, "the plan cannot be carried out")
 	}
 	if ctx.Err() == nil && s.shrink && len(result.Failures) > 0 {
+		began := time.Now()
 		a.shrink(ctx, &result.Failures[0], r)
+		r.ShrinkSeconds = seconds(time.Since(began))
 	}
 	if ctx.Err() == nil && s.report != "" {
+		began := time.Now()
 		if err := a.writeReport(ctx, s, result); err == nil {
-			r.Report = s.report
+			r.Report, r.ReportSeconds = s.report, seconds(time.Since(began))
 		} else if ctx.Err() == nil {
 			return err
 		}

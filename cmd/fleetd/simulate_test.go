@@ -121,7 +121,8 @@ func TestMeasuresCountASeedOnce(t *testing.T) {
 func TestOneSeedSaysTheTraceOfItsRun(t *testing.T) {
 	scenarios := "../../examples/scenarios/"
 	for _, flags := range []simulateFlags{
-		{seed: "3"}, {plan: "../../simulation/testdata/regressions/" + firstRegression(t)},
+		{seed: "3"},
+		{plan: "../../simulation/testdata/regressions/" + firstRegression(t)},
 		{seed: "3", scenario: scenarios + "two-laptops-and-a-server.yaml"},
 	} {
 		given := func(flag string) bool {

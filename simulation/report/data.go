@@ -20,6 +20,9 @@ type Data struct {
 	// in Go. A command of fleetd gives the run again only of what fleetd ran: it
 	// knows nothing of the plans, workloads and checks of other programs.
 	Replay func(campaign.Failure) string
+	// Machines are what the replicas are called, by number; nil when nobody named
+	// them.
+	Machines []string
 	// Run is one run, drawn.
 	Run *Run
 	// Sweep is how convergence depends on size and loss.

@@ -30,7 +30,8 @@ var update = flag.Bool("update", false, "write the golden page anew")
 func small() report.Data {
 	const ms = time.Millisecond
 	return report.Data{
-		Command: "fleetd simulate --seeds 2 --report page.html",
+		Command:  "fleetd simulate --seeds 2 --report page.html",
+		Machines: []string{"office 1", "office 2", "home <&>"},
 		Campaign: &campaign.Result{
 			Seeds: 2, Repeated: 1, NodeHours: 1.5, Asleep: 1234,
 			Coverage: &simulation.Coverage{
@@ -185,7 +186,7 @@ func (r *references) see(e xml.StartElement) {
 func TestPagesNeedNothingButThemselves(t *testing.T) {
 	text := examine(t, write(t, small()))
 	for _, want := range []string{
-		"in Go: simulation.Run(result.Failures[0].Plan, options, check)", "replica 1 lacks <b>skill/a</b> & more", "1,200", // the campaign
+		"in Go: simulation.Run(result.Failures[0].Plan, options, check)", "replica 1 lacks <b>skill/a</b> & more", "1,200", "home <&>", // the campaign
 		"Divergence over virtual time", "Traffic by route", "Space-time diagram", "Convergence time by fleet size and loss",
 		"virtual time since the beginning (ms)", "versions missing", "bytes a second", "fleet size (replicas)", "time until everywhere (s)",
 		"00:00:00.901", "never (unsent)", "20 %",

@@ -117,3 +117,14 @@ func runFacts(r *Run) []fact {
 	}
 	return append(facts, fact{"outcome", outcome})
 }
+
+// machinesTable is the legend to the numbers of replicas, which the page shows
+// everywhere else.
+func machinesTable(names []string) *table {
+	const openMax = 12 // longer ones are there for who looks
+	t := table{Caption: "What the replicas are called", Head: []string{"replica", "machine"}, Words: 2, Open: len(names) <= openMax}
+	for n, name := range names {
+		t.Rows = append(t.Rows, []string{strconv.Itoa(n), name})
+	}
+	return &t
+}

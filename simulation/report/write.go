@@ -30,6 +30,7 @@ type page struct {
 	Style          template.CSS
 	Routes         []simulation.Route
 	Campaign       *campaignPart
+	Machines       *table
 	Run            *runPart
 	Sweep          *figure
 }
@@ -59,6 +60,9 @@ func Write(w io.Writer, d Data) error {
 	p := page{Title: d.title(), Command: d.Command, Style: template.CSS(pageStyle), Routes: simulation.Routes()} //nolint:gosec // our own
 	if d.Campaign != nil {
 		p.Campaign = &campaignPart{campaignFacts(d.Campaign), hashes{d.Campaign.TraceHash, d.Campaign.TracesHash}, failures(&d), faultsFigure(d.Campaign)}
+	}
+	if len(d.Machines) > 0 {
+		p.Machines = machinesTable(d.Machines)
 	}
 	if r := d.Run; r != nil {
 		p.Run = &runPart{

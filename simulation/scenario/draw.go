@@ -83,16 +83,11 @@ func (s *Scenario) tick() time.Duration {
 
 // place gives each agent a number: those of the hub first, then site by site.
 func (d *drawer) place() {
-	order := make([]int, len(d.Sites))
-	for i := range order {
-		order[i] = i
-	}
-	if hub := d.site(d.Hub); d.Hub != "" {
+	if d.Hub != "" {
 		d.plan.Topology = simulation.Star
-		slices.SortStableFunc(order, func(a, b int) int { return rank(a, hub) - rank(b, hub) })
 	}
 	d.first = make([]int, len(d.Sites))
-	for _, i := range order {
+	for _, i := range d.order() {
 		d.first[i] = len(d.sites)
 		for range d.Sites[i].Agents {
 			d.sites = append(d.sites, i)
@@ -101,13 +96,6 @@ func (d *drawer) place() {
 		}
 	}
 	d.plan.Sites = d.sites
-}
-
-func rank(site, hub int) int {
-	if site == hub {
-		return 0
-	}
-	return 1
 }
 
 // lines gives each pair of sites its weather.

@@ -2,6 +2,8 @@ package scenario_test
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,6 +198,25 @@ func TestTheHubIsWhereEverybodyMeets(t *testing.T) {
 
 // TestTimersAreAsFineAsARunCanAfford holds that a long run has coarse timers,
 // and never coarser ones than a tenth of its heartbeat.
+// TestMachinesAreCalledByTheirSite holds that a name stands at the number of the
+// replica that plays the machine.
+func TestMachinesAreCalledByTheirSite(t *testing.T) {
+	s := parse(t, "hub: cellar\nsites:\n- {name: desk, agents: 2, clock_error: 1s}\n- name: cellar\n- name: sofa\n")
+	want := []string{"cellar", "desk 1", "desk 2", "sofa"}
+	if diff := cmp.Diff(want, s.Machines()); diff != "" {
+		t.Error(diff)
+	}
+	plan := s.Plan(1)
+	for n, name := range want {
+		if onDesk := strings.HasPrefix(name, "desk"); onDesk != (plan.Skews[n] != 0) || onDesk != (plan.Sites[n] == 0) {
+			t.Errorf("replica %d, %s, is of site %d and its clock is wrong by %s", n, name, plan.Sites[n], plan.Skews[n])
+		}
+	}
+	if got := parse(t, "sites:\n- name: a\n- {name: b, agents: 2}\n").Machines(); !slices.Equal(got, []string{"a", "b 1", "b 2"}) {
+		t.Errorf("without a hub: %q", got)
+	}
+}
+
 func TestTimersAreAsFineAsARunCanAfford(t *testing.T) {
 	for _, test := range []struct {
 		head string
