@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,36 +34,6 @@ func (r *Replica) undisturbed(fn func() error) error {
 	r.disk.flaws.unreadable = 0
 	defer func() { r.disk.flaws.unreadable = pending }()
 	return fn()
-}
-
-// difference says in what the replicas differ, by roots and parked versions;
-// empty when in nothing.
-func (c *Cluster) difference() (string, error) {
-	members := c.members()
-	shared := c.sharing(members)
-	first := rootsOf(c.replicas[0], shared)
-	for _, r := range members {
-		if roots := rootsOf(r, shared); roots != first {
-			return fmt.Sprintf("replica 0 has %s, replica %d has %s", first, r.number, roots), nil
-		}
-	}
-	for _, r := range members {
-		parked := ""
-		err := r.read(func(s *store.Reader) error {
-			return s.Parked(func(p store.Parked) (more bool) {
-				w := c.model.versions[p.Record.Hash()]
-				if c.byStranger(p.Record.Envelope.LastWriterID) || w != nil && w.crafted {
-					return true
-				}
-				parked = fmt.Sprintf("replica %d keeps parked (%s): %s", r.number, p.Reason, c.model.describe(p.Record.Hash()))
-				return false
-			})
-		})
-		if parked != "" || err != nil {
-			return parked, err
-		}
-	}
-	return "", nil
 }
 
 // members returns the replicas that the fleet takes in and whose machines are
@@ -108,20 +77,6 @@ func (c *Cluster) sharing(members []*Replica) func(merge.Section) bool {
 	}
 }
 
-// rootsOf lists by name what a replica holds of the sections that everybody
-// shares.
-func rootsOf(r *Replica, shared func(merge.Section) bool) string {
-	var lines []string
-	for _, s := range r.Store().Sections() {
-		if shared(s.Section) && s.Count > 0 {
-			sum := s.Sum.Bytes()
-			lines = append(lines, fmt.Sprintf("%s %d %x", s.Section, s.Count, sum[:4]))
-		}
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "; ")
-}
-
 // Check compares every replica with the model and with itself. It is for a
 // cluster that has converged. Errors: ErrFailed.
 func (c *Cluster) Check() error {
@@ -138,11 +93,14 @@ func (c *Cluster) Check() error {
 	if !strangers || len(c.replicas) <= 5 {
 		c.checkQuiet()
 	}
-	if difference, err := c.difference(); difference != "" || err != nil {
-		c.fail(InvariantAgreement, "one fleet no longer: %s %v", difference, err)
+	switch difference, err := c.difference(); {
+	case err != nil:
+		c.fail(InvariantSoundDisk, "reading a store: %v", err)
+	case difference != nil:
+		c.fail(InvariantAgreement, "one fleet no longer: %s", difference())
 	}
 	if after := rootsOf(c.replicas[0], c.shared); after != before {
-		c.fail(InvariantAgreement, "changed after convergence: %s, was %s", after, before)
+		c.fail(InvariantAgreement, "changed after convergence, and nobody wrote\nreplica 0 has %s\nhad %s", after, before)
 	}
 	c.checkCursors()
 	if err := c.check(); err != nil {

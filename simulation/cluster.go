@@ -364,13 +364,13 @@ func (c *Cluster) Converge() error {
 		switch {
 		case err != nil:
 			c.fail(InvariantSoundDisk, "reading a store: %v", err)
-		case difference == "" && c.failure == nil:
+		case difference == nil && c.failure == nil:
 			c.took = c.clock.Now().Sub(began)
 			c.trace.note("plan", "converged")
 			c.watch.emit(Event{Kind: EventConverged, Replica: Nobody, Peer: Nobody, Since: c.clock.Elapsed() - c.took})
 			return nil
 		case c.failure == nil && !c.clock.Now().Before(deadline):
-			c.fail(InvariantLiveness, "not one fleet %s after the last fault: %s", c.Bound(), difference)
+			c.fail(InvariantLiveness, "not one fleet %s after the last fault: %s", c.Bound(), difference())
 		}
 		if c.failure != nil {
 			return c.failure

@@ -3,6 +3,7 @@ package simulation
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Invariant names what a run holds, by the numbers of the reliability model
@@ -75,7 +76,8 @@ func (c *Cluster) fail(i Invariant, format string, args ...any) {
 }
 
 func (c *Cluster) violate(v *Violation) {
-	c.trace.note("!!!", "%s: %s", v.Invariant, v.Text)
+	// A line of a trace is one event.
+	c.trace.note("!!!", "%s: %s", v.Invariant, strings.ReplaceAll(v.Text, "\n", "; "))
 	c.watch.emit(Event{Kind: EventViolation, Replica: Nobody, Peer: Nobody, Text: string(v.Invariant) + ": " + v.Text})
 	if c.failure == nil {
 		c.failure = v

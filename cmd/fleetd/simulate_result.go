@@ -229,8 +229,12 @@ func hoursText(h float64) string {
 	return grouped(int64(h))
 }
 
-// excerptOf is the beginning of a message that may have many lines.
-func excerptOf(text string) string { return cut(oneLine(text), 4*cellColumnsMax) }
+// excerptOf is the beginning of a message that may have many lines: the first
+// says it, others are roots and stacks, for programs and traces.
+func excerptOf(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return cut(oneLine(first), 4*cellColumnsMax)
+}
 
 // grouped is a number with commas.
 func grouped(n int64) string {

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/fleetsync/fleetd/simulation/campaign"
@@ -52,8 +51,7 @@ func hours(h float64) string {
 func failures(d *Data) []failureRow {
 	var rows []failureRow
 	for i, f := range d.Campaign.Failures {
-		text, _, _ := strings.Cut(f.Err.Error(), "\n")
-		rows = append(rows, failureRow{strconv.FormatUint(f.Seed, 10), string(f.Invariant), text, d.replay(i)})
+		rows = append(rows, failureRow{strconv.FormatUint(f.Seed, 10), string(f.Invariant), firstLine(f.Err.Error()), d.replay(i)})
 	}
 	return rows
 }
@@ -113,7 +111,7 @@ func runFacts(r *Run) []fact {
 	}
 	outcome := "one fleet that holds what it owes"
 	if r.Failure != "" {
-		outcome = r.Failure
+		outcome = firstLine(r.Failure)
 	}
 	return append(facts, fact{"outcome", outcome})
 }

@@ -68,8 +68,14 @@ func textOf(e simulation.Event) string {
 	case simulation.EventReturn:
 		return "is back"
 	default:
-		return e.Text
+		return firstLine(e.Text)
 	}
+}
+
+// firstLine leaves out what is for whoever looks closer, as roots and stacks.
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return first
 }
 
 func plural(n int, noun string) string {
