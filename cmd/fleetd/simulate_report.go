@@ -14,7 +14,7 @@ import (
 // writeReport writes the page: the campaign, one of its runs drawn, that of the
 // first failure if there is one, and for fleets that nobody described how
 // convergence depends on their size.
-func (a *app) writeReport(ctx context.Context, s *simulated, c *campaign.Result) error {
+func (a *app) writeReport(ctx context.Context, s *simulated, c *campaign.Result, r *simulateResult) error {
 	p := a.meter()
 	defer p.end()
 	d := report.Data{
@@ -41,6 +41,11 @@ func (a *app) writeReport(ctx context.Context, s *simulated, c *campaign.Result)
 		}
 	} else if s.source != nil {
 		d.Title, d.Machines = s.source.Name, s.source.Machines()
+	}
+	if r.Scenario != nil && r.Scenario.scenarioFigures != nil {
+		r.Scenario.show(func(name, format string, args ...any) {
+			d.Figures = append(d.Figures, report.Fact{Name: name, Value: fmt.Sprintf(format, args...)})
+		})
 	}
 	if ctx.Err() != nil {
 		return ctx.Err() // the run that is drawn was stopped

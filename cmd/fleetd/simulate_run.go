@@ -50,7 +50,7 @@ func (a *app) simulate(ctx context.Context, s *simulated) error {
 	}
 	if ctx.Err() == nil && s.report != "" {
 		began := time.Now()
-		if err := a.writeReport(ctx, s, result); err == nil {
+		if err := a.writeReport(ctx, s, result, r); err == nil {
 			r.Report, r.ReportSeconds = s.report, seconds(time.Since(began))
 		} else if ctx.Err() == nil {
 			return err

@@ -104,6 +104,18 @@ func logAxis(low, high, from, to float64, title string) *axis {
 	return a
 }
 
+// sparse leaves out labels of an axis that has no room for all. The grid stays.
+func (a *axis) sparse() *axis {
+	const labelsMax = 4
+	every := (len(a.ticks) + labelsMax - 1) / labelsMax
+	for i := range a.ticks {
+		if i%every != 0 {
+			a.ticks[i].label = ""
+		}
+	}
+	return a
+}
+
 // bottom draws an axis along the bottom of a plot, with a grid up to top.
 func (d *drawing) bottom(a *axis, y, top float64) {
 	for _, t := range a.ticks {

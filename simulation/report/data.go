@@ -16,6 +16,9 @@ type Data struct {
 	Command string
 	// Campaign is the sum of many runs.
 	Campaign *campaign.Result
+	// Figures stand behind those of the campaign: what somebody has measured
+	// besides, over all its runs.
+	Figures []Fact
 	// Replay returns the command that replays a failure; nil is how that is done
 	// in Go. A command of fleetd gives the run again only of what fleetd ran: it
 	// knows nothing of the plans, workloads and checks of other programs.
@@ -28,6 +31,9 @@ type Data struct {
 	// Sweep is how convergence depends on size and loss.
 	Sweep *Sweep
 }
+
+// Fact is one figure for people.
+type Fact struct{ Name, Value string }
 
 func (d *Data) title() string {
 	if d.Title == "" {

@@ -12,6 +12,9 @@ type figure struct {
 	Tables []table
 }
 
+// Far reports whether the plot is wider than a narrow screen, and is scrolled.
+func (f figure) Far() bool { return f.ID != faultsID }
+
 // legendEntry explains one mark: Sample is a small picture of it.
 type legendEntry struct {
 	Sample template.HTML

@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +33,7 @@ func small() report.Data {
 	const ms = time.Millisecond
 	return report.Data{
 		Command:  "fleetd simulate --seeds 2 --report page.html",
+		Figures:  []report.Fact{{Name: "writes", Value: "1,113, everywhere after 280ms (half)"}},
 		Machines: []string{"office 1", "office 2", "home <&>"},
 		Campaign: &campaign.Result{
 			Seeds: 2, Repeated: 1, NodeHours: 1.5, Asleep: 1234,
@@ -186,7 +189,7 @@ func (r *references) see(e xml.StartElement) {
 func TestPagesNeedNothingButThemselves(t *testing.T) {
 	text := examine(t, write(t, small()))
 	for _, want := range []string{
-		"in Go: simulation.Run(result.Failures[0].Plan, options, check)", "replica 1 lacks <b>skill/a</b> & more", "1,200", "home <&>", // the campaign
+		"in Go: simulation.Run(result.Failures[0].Plan, options, check)", "replica 1 lacks <b>skill/a</b> & more", "1,200", "home <&>", "1,113, everywhere after 280ms (half)", // the campaign
 		"Divergence over virtual time", "Traffic by route", "Space-time diagram", "Convergence time by fleet size and loss",
 		"virtual time since the beginning (ms)", "versions missing", "bytes a second", "fleet size (replicas)", "time until everywhere (s)",
 		"00:00:00.901", "never (unsent)", "20 %",
@@ -220,6 +223,40 @@ func TestWhatNoRunHasShownIsNotZero(t *testing.T) {
 	text := examine(t, write(t, d))
 	if strings.Count(text, "–") != 3 || strings.Contains(text, "0 s") {
 		t.Error("the page shows how fast fleets were that never became one")
+	}
+}
+
+// TestFaultsFitANarrowScreen holds that the bars of faults, and the numbers
+// beside them, end within 340 pixels, whatever their number.
+func TestFaultsFitANarrowScreen(t *testing.T) {
+	r := &campaign.Result{Seeds: 1, Coverage: simulation.NewCoverage()}
+	times := 1
+	for _, f := range simulation.AllFaults() {
+		r.Coverage.Faults[f] = times
+		times = min(3*times, 9_999_999)
+	}
+	page := string(write(t, report.Data{Campaign: r}))
+	picture := regexp.MustCompile(`(?s)<svg viewBox="0 0 (\d+) [^>]*role="img".*?</svg>`).FindStringSubmatch(page)
+	if picture == nil || picture[1] != "340" {
+		t.Fatalf("the picture is %.100s", picture)
+	}
+	const letter = 7.4 // pixels, of a tick
+	for _, text := range regexp.MustCompile(`text-anchor="(\w+)" x="([0-9.]+)"[^>]*>([^<]*)<`).FindAllStringSubmatch(picture[0], -1) {
+		x, err := strconv.ParseFloat(text[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		long := letter * float64(len(text[3]))
+		if from, to := x-long, x+long; text[1] == "end" && from < 0 || text[1] == "start" && to > 340 || text[1] == "middle" && x+long/2 > 340 {
+			t.Errorf("%s %q at %g ends outside", text[1], text[3], x)
+		}
+	}
+	for _, bar := range regexp.MustCompile(`<rect class="bar fault" x="([0-9.]+)" y="[0-9.]+" width="([0-9.]+)"`).FindAllStringSubmatch(picture[0], -1) {
+		x, _ := strconv.ParseFloat(bar[1], 64)
+		width, _ := strconv.ParseFloat(bar[2], 64)
+		if x+width > 270 {
+			t.Errorf("a bar from %g on is %g long", x, width)
+		}
 	}
 }
 

@@ -9,13 +9,10 @@ import (
 	"github.com/fleetsync/fleetd/simulation/campaign"
 )
 
-// fact is one figure at the top of a page.
-type fact struct{ Name, Value string }
-
 // failureRow is one seed that failed.
 type failureRow struct{ Seed, Invariant, Text, Replay string }
 
-func campaignFacts(r *campaign.Result) []fact {
+func campaignFacts(r *campaign.Result) []Fact {
 	failures := "none"
 	if n := len(r.Failures); n > 0 {
 		failures = count(int64(n))
@@ -27,7 +24,7 @@ func campaignFacts(r *campaign.Result) []fact {
 		}
 		return duration(d)
 	}
-	return []fact{
+	return []Fact{
 		{"seeds", count(int64(r.Seeds))},
 		{"run twice, the same both times", count(int64(r.Repeated))},
 		{"node-hours", hours(r.NodeHours)},
@@ -56,6 +53,8 @@ func failures(d *Data) []failureRow {
 	return rows
 }
 
+const faultsID = "faults"
+
 // faultsFigure draws how often each kind of fault happened.
 func faultsFigure(r *campaign.Result) figure {
 	kinds := slices.Sorted(maps.Keys(r.Coverage.Faults))
@@ -63,10 +62,12 @@ func faultsFigure(r *campaign.Result) figure {
 	for _, k := range kinds {
 		most = max(most, r.Coverage.Faults[k])
 	}
-	const left, right, lane = 150.0, 850.0, 18.0
-	d := newDrawing(960, 30+lane*float64(len(kinds))+44)
+	// As narrow as the screen of a telephone: nothing here needs more, and who
+	// does not see the end of a bar takes it for a shorter one.
+	const width, left, right, lane = 340.0, 128.0, 264.0, 18.0
+	d := newDrawing(width, 30+lane*float64(len(kinds))+44)
 	bottom := 14 + lane*float64(len(kinds))
-	x := logAxis(1, float64(most), left, right, "times it happened (logarithmic)")
+	x := logAxis(1, float64(most), left, right, "times it happened (logarithmic)").sparse()
 	d.bottom(x, bottom, 8)
 	t := table{Caption: "Faults by kind", Head: []string{"fault", "times"}, Words: 1}
 	for i, k := range kinds {
@@ -78,7 +79,7 @@ func faultsFigure(r *campaign.Result) figure {
 		t.Rows = append(t.Rows, []string{string(k), count(int64(n))})
 	}
 	f := figure{
-		ID: "faults", Title: "Faults by kind",
+		ID: faultsID, Title: "Faults by kind",
 		See:    "A kind that is rare is tested little, whatever the number of seeds: a campaign proves nothing of a fault that did not happen.",
 		Legend: []legendEntry{boxEntry("times that a fault of the kind took effect, over all seeds", "bar fault")},
 		Tables: []table{t, markersTable(r)},
@@ -96,24 +97,24 @@ func markersTable(r *campaign.Result) table {
 }
 
 // runFacts are the figures of the run that is drawn.
-func runFacts(r *Run) []fact {
+func runFacts(r *Run) []Fact {
 	p := r.Propagation
-	facts := []fact{
+	facts := []Fact{
 		{"replicas", strconv.Itoa(r.Replicas)},
 		{"virtual time", duration(r.Length)},
 		{"writes", count(int64(p.Writes))},
 		{"of them everywhere", count(int64(len(p.Times)))},
 	}
 	if len(p.Times) > 0 {
-		facts = append(facts, fact{"time until everywhere, median", duration(p.Quantile(0.5))},
-			fact{"time until everywhere, 99 of 100 within", duration(p.Quantile(0.99))},
-			fact{"time until everywhere, longest", duration(p.Quantile(1))})
+		facts = append(facts, Fact{"time until everywhere, median", duration(p.Quantile(0.5))},
+			Fact{"time until everywhere, 99 of 100 within", duration(p.Quantile(0.99))},
+			Fact{"time until everywhere, longest", duration(p.Quantile(1))})
 	}
 	outcome := "one fleet that holds what it owes"
 	if r.Failure != "" {
 		outcome = firstLine(r.Failure)
 	}
-	return append(facts, fact{"outcome", outcome})
+	return append(facts, Fact{"outcome", outcome})
 }
 
 // machinesTable is the legend to the numbers of replicas, which the page shows

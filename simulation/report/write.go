@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/fleetsync/fleetd/simulation"
@@ -36,7 +37,7 @@ type page struct {
 }
 
 type campaignPart struct {
-	Facts    []fact
+	Facts    []Fact
 	Traces   hashes
 	Failures []failureRow
 	Faults   figure
@@ -49,7 +50,7 @@ type runPart struct {
 	Title   string
 	Trace   string
 	Failed  bool
-	Facts   []fact
+	Facts   []Fact
 	Figures []figure
 	// Empty says why there is no space-time diagram.
 	Empty bool
@@ -59,7 +60,7 @@ type runPart struct {
 func Write(w io.Writer, d Data) error {
 	p := page{Title: d.title(), Command: d.Command, Style: template.CSS(pageStyle), Routes: simulation.Routes()} //nolint:gosec // our own
 	if d.Campaign != nil {
-		p.Campaign = &campaignPart{campaignFacts(d.Campaign), hashes{d.Campaign.TraceHash, d.Campaign.TracesHash}, failures(&d), faultsFigure(d.Campaign)}
+		p.Campaign = &campaignPart{slices.Concat(campaignFacts(d.Campaign), d.Figures), hashes{d.Campaign.TraceHash, d.Campaign.TracesHash}, failures(&d), faultsFigure(d.Campaign)}
 	}
 	if len(d.Machines) > 0 {
 		p.Machines = machinesTable(d.Machines)
