@@ -124,10 +124,10 @@ func (s *shrinker) try(change func(p *Plan)) bool {
 
 // dropTail leaves out what happens after the failure, by halving.
 func (s *shrinker) dropTail() (shorter bool) {
-	for n := len(s.Plan.Steps) / 2; n > 0; n /= 2 {
+	for n := (len(s.Plan.Steps) + 1) / 2; n > 0; n /= 2 { // the only step too
 		for s.try(func(p *Plan) { p.dropSteps(len(p.Steps)-n, len(p.Steps)) }) {
 			shorter = true
-			n = min(n, len(s.Plan.Steps)/2)
+			n = min(n, (len(s.Plan.Steps)+1)/2)
 		}
 	}
 	return shorter
@@ -135,7 +135,7 @@ func (s *shrinker) dropTail() (shorter bool) {
 
 // dropSteps leaves out runs of steps, long ones first.
 func (s *shrinker) dropSteps() (shorter bool) {
-	for n := len(s.Plan.Steps) / 2; n > 0; n /= 2 {
+	for n := (len(s.Plan.Steps) + 1) / 2; n > 0; n /= 2 {
 		for from := len(s.Plan.Steps) - n; from > -n; from -= n {
 			if s.try(func(p *Plan) { p.dropSteps(max(from, 0), min(from+n, len(p.Steps))) }) {
 				shorter = true

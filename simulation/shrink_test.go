@@ -114,6 +114,19 @@ func TestNothingIsLeftThatIsNotNeeded(t *testing.T) {
 	}
 }
 
+func TestTheOnlyStepIsLeftOut(t *testing.T) {
+	plan := simulation.Calm(1, 2)
+	plan.Steps = []simulation.Step{{Act: simulation.ActCrash}}
+	got, err := simulation.Shrink(t.Context(), plan, simulation.ShrinkConfig{
+		Fails: func(simulation.Plan) *simulation.Violation {
+			return &simulation.Violation{Invariant: simulation.InvariantRows}
+		},
+	})
+	if err != nil || len(got.Plan.Steps) != 0 {
+		t.Errorf("%v: left is\n%s", err, got.Text())
+	}
+}
+
 // TestAPlanWithoutAReplicaIsAPlan holds that every plan stays valid when any of
 // its replicas is left out, and that nothing is left of that one.
 func TestAPlanWithoutAReplicaIsAPlan(t *testing.T) {
