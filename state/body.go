@@ -11,6 +11,7 @@ import (
 // The kinds of records that this package writes.
 const (
 	kindSkill   = "skill"
+	kindOutcome = "skill.outcome"
 	kindMemory  = "memory"
 	kindSession = "session"
 	kindTurn    = "session.turn"

@@ -117,6 +117,10 @@ func viewVersion(rec *merge.Record) Version {
 		if t, err := decodeTurn(rec); err == nil {
 			v.Turn = &t
 		}
+	case kindOutcome:
+		if o, err := decodeOutcome(rec); err == nil {
+			v.Outcome = &o
+		}
 	}
 	return v
 }
@@ -139,6 +143,10 @@ func (v Version) clone() Version {
 	if v.Turn != nil {
 		t := *v.Turn
 		v.Turn = &t
+	}
+	if v.Outcome != nil {
+		o := *v.Outcome
+		v.Outcome = &o
 	}
 	return v
 }

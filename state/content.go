@@ -28,6 +28,8 @@ func contentOf(key merge.Key) (content, error) {
 	switch key.Kind {
 	case kindSkill:
 		return content{next: nextSkill, says: skillSays}, nil
+	case kindOutcome:
+		return content{next: nextOutcome, says: outcomeSays}, nil
 	case kindMemory:
 		return content{next: nextMemory, says: memorySays}, nil
 	case kindSession:

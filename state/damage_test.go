@@ -43,6 +43,8 @@ func TestAnIndexThatPromisesWhatIsGoneIsCorrupt(t *testing.T) {
 		"Skills.Get":    func() error { _, err := r.Skills().Get(ctx, "deploy"); return err },
 		"Skills.List":   func() error { _, err := r.Skills().List(ctx, state.Scope{}); return err },
 		"Skills.Search": func() error { _, err := r.Skills().Search(ctx, "text", 0); return err },
+		"RecordOutcome": func() error { _, err := r.SkillLibrary().RecordOutcome(ctx, "deploy", true); return err },
+		"Report":        func() error { _, err := r.SkillLibrary().Report(ctx, nil, 0); return err },
 		"Memory.Get":    func() error { _, err := r.MemoryLibrary().Get(ctx, item.ID); return err },
 		"Memory.Recall": func() error { _, err := r.Memory().Recall(ctx, state.RecallQuery{}); return err },
 		"Memory.List":   func() error { _, err := r.MemoryLibrary().List(ctx, state.Scope{}, ""); return err },

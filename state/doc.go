@@ -35,6 +35,9 @@
 //   - I9: after Revert a record says what it would say had the writer not written
 //     since, as far as the replica knows, and doing it again changes nothing
 //     (TestRevertEqualsANaiveModel).
+//   - I10: every acknowledged outcome counts once: the sums of a skill are exact
+//     however many stores count and in whatever order they meet
+//     (TestOutcomesAreExactOverReplicas, statetest).
 //
 // # Hazards
 //
@@ -43,6 +46,12 @@
 //     different chosen IDs, only the winner's resolves; SkillID always does.
 //   - Compare-and-set decides within one store. Across the fleet two winners
 //     become a Conflict.
+//   - Two stores of one id, a copied data directory, count in one record: the
+//     last of them wins, and what the other counted is a Conflict and not in the
+//     sums (TestACopiedStoreCountsInOneRecord).
+//   - Totals that were read on one replica and written on another that knows
+//     less are credited there, and count twice once both meet. Pass zero when
+//     copying skills between replicas.
 //   - Histories are local: a replica that came late has not what was covered
 //     before. Revert leaves what it cannot know and says so; a writer can bring
 //     that about with a forged basis, and then a person chooses by Restore.

@@ -19,6 +19,11 @@ const (
 	EvMemoryDeleted  = "memory.deleted"
 )
 
+// EvOutcomeRecorded is the type of the event of an outcome, which is no
+// published one: the kind and ".written", as the Indexer names every kind that
+// has no words of its own.
+const EvOutcomeRecorded = "skill.outcome.written"
+
 // Payload keys under which an event carries its post-image.
 const (
 	payloadSession = "session"

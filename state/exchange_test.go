@@ -47,7 +47,7 @@ func (h *history) step(t *rapid.T) {
 	scope := rapid.SampledFrom([]state.Scope{{}, {Project: "p"}}).Draw(t, "scope")
 	name := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name")
 	var err error
-	switch rapid.IntRange(0, 9).Draw(t, "step") {
+	switch rapid.IntRange(0, 11).Draw(t, "step") {
 	case 0, 1:
 		id := rapid.SampledFrom([]string{"", "", "id1", "id2"}).Draw(t, "id")
 		_, err = n.Skills().Upsert(ctx, state.Skill{Slug: name, ID: id, Scope: scope, Body: rapid.StringN(0, 3, 9).Draw(t, "body")})
@@ -68,6 +68,11 @@ func (h *history) step(t *rapid.T) {
 		h.deliver(t, n)
 	case 9:
 		err = h.settle(t, n)
+	case 10:
+		_, err = n.SkillLibrary().RecordOutcomeIn(ctx, scope, name, rapid.Bool().Draw(t, "won"))
+	case 11:
+		uses := rapid.IntRange(0, 9).Draw(t, "uses")
+		_, err = n.Skills().Upsert(ctx, state.Skill{Slug: name, Scope: scope, Uses: uses, Wins: uses / 2})
 	}
 	for _, expected := range []error{state.ErrNotFound, state.ErrConflict, state.ErrInvalid} {
 		if errors.Is(err, expected) {

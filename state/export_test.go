@@ -7,8 +7,8 @@ import "github.com/fleetsync/fleetd/merge"
 // QueryMatches reports whether a search text matches the fields.
 func QueryMatches(text string, fields ...string) bool { return parseQuery(text).matches(fields...) }
 
-// DecodeRecord returns the value of a record: a Session, Turn, Skill or
-// MemoryItem.
+// DecodeRecord returns the value of a record: a Session, Turn, Skill, Outcome
+// or MemoryItem.
 func DecodeRecord(rec *merge.Record) (any, error) {
 	switch rec.Key.Kind {
 	case kindSkill:
@@ -17,6 +17,8 @@ func DecodeRecord(rec *merge.Record) (any, error) {
 		return decodeSession(rec)
 	case kindTurn:
 		return decodeTurn(rec)
+	case kindOutcome:
+		return decodeOutcome(rec)
 	}
 	return decodeMemory(rec)
 }
@@ -30,6 +32,8 @@ func EncodeBody(value any) ([]byte, error) {
 		return encodeSession(v)
 	case Turn:
 		return encodeTurn(v)
+	case Outcome:
+		return encodeOutcome(v)
 	}
 	return encodeMemory(value.(MemoryItem))
 }

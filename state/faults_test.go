@@ -39,6 +39,10 @@ func mutations() []mutation {
 		{"update a skill", upsert("a")},
 		{"revive a skill", upsert("dead")},
 		{"delete a skill", func(ctx context.Context, n *node) error { return n.Skills().Delete(ctx, "a") }},
+		{"record an outcome", func(ctx context.Context, n *node) error {
+			_, err := n.SkillLibrary().RecordOutcome(ctx, "a", true)
+			return err
+		}},
 		{"create an item", write("y")},
 		{"create an item of a minted id", write("")},
 		{"update an item", write("x")},

@@ -33,7 +33,7 @@ func openNode(t failer, engine store.Engine, clk clock.Clock, cfg state.Config) 
 	t.Helper()
 	n := &node{}
 	st, err := store.Open(engine, store.Config{
-		Now: clk.Now, Rand: &countingEntropy{n: byte(len(cfg.InstanceID))}, Indexer: state.Indexer{},
+		Now: clk.Now, Rand: &countingEntropy{n: cfg.InstanceID[len(cfg.InstanceID)-1]}, Indexer: state.Indexer{},
 		OnCommit: func(c store.Commit) { n.log = append(n.log, c.Records...) },
 	})
 	if err != nil {

@@ -80,29 +80,55 @@ func anyBody() *rapid.Generator[[]byte] {
 // in any order, and compares the index that grew with one made of the heads.
 func TestIndexRowsFollowHeads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := openNode(t, store.NewMemory(), clock.NewManual(startTime()), state.Config{InstanceID: "a"})
+		engine := store.NewMemory()
+		n := openNode(t, engine, clock.NewManual(startTime()), state.Config{InstanceID: "a"})
 		defer func() { must(t, n.Close()) }()
 		for i := range rapid.IntRange(1, 30).Draw(t, "versions") {
 			key := merge.Key{
-				Kind:  rapid.SampledFrom([]string{"skill", "memory", "session", "session.turn", "session.turn", "skill.later"}).Draw(t, "kind"),
+				Kind: rapid.SampledFrom([]string{
+					"skill", "memory", "session", "session.turn", "session.turn", "skill.outcome", "skill.outcome", "skill.later",
+				}).Draw(t, "kind"),
 				Scope: rapid.SampledFrom([]merge.Scope{{}, {Project: "p"}, {Project: "e\u0301"}}).Draw(t, "scope"),
 				ID:    rapid.SampledFrom([]merge.ID{"a", "b", "..", merge.NewID("a", "b")}).Draw(t, "id"),
+			}
+			body := anyBody()
+			if key.Kind == "skill.outcome" {
+				key.ID, body = anyOutcomeID().Draw(t, "outcome id"), anyOutcomeBody()
 			}
 			e := merge.Envelope{
 				UpdatedHLC: hlc.Timestamp{Wall: startTime().UnixMilli(), Counter: uint16(rapid.IntRange(0, 9).Draw(t, "stamp")*100 + i)},
 				Deleted:    rapid.Bool().Draw(t, "deleted"),
 			}
 			writer := rapid.SampledFrom([]string{"b", "c"}).Draw(t, "writer")
-			n.receive(t, version(t, key, writer, e, anyBody().Draw(t, "body")))
+			n.receive(t, version(t, key, writer, e, body.Draw(t, "body")))
 			if rapid.IntRange(0, 4).Draw(t, "local") == 0 {
-				n.upsert(t, state.Skill{Slug: "a"})
+				n.upsert(t, state.Skill{Slug: "a", Uses: rapid.IntRange(0, 20).Draw(t, "uses")})
 			}
 		}
 		if diff := cmp.Diff(n.derived(t), n.indexOf(t)); diff != "" {
 			t.Fatalf("index (-of heads +as grown):\n%s", diff)
 		}
+		if diff := cmp.Diff(n.indexOf(t), rebuilt(t, engine)); diff != "" {
+			t.Fatalf("index (-as grown +rebuilt):\n%s", diff)
+		}
 		n.answers(t)
 	})
+}
+
+// laterIndexer has a store build its index again.
+type laterIndexer struct{ state.Indexer }
+
+func (i laterIndexer) Version() uint32 { return i.Indexer.Version() + 1 }
+
+// rebuilt is the index that a later build makes of what an engine holds.
+func rebuilt(t failer, engine *store.Memory) map[string]string {
+	t.Helper()
+	later, err := store.Open(engine.Clone(), store.Config{
+		Now: clock.NewManual(startTime()).Now, Rand: &countingEntropy{}, Indexer: laterIndexer{},
+	})
+	must(t, err)
+	defer func() { must(t, later.Close()) }()
+	return (&node{store: later}).indexOf(t)
 }
 
 func TestEventTypesFollowFromKindAndDeletion(t *testing.T) {
@@ -119,6 +145,8 @@ func TestEventTypesFollowFromKindAndDeletion(t *testing.T) {
 		{"session.turn", false, state.EvTurnAppended},
 		{"session.turn", true, "session.turn.deleted"},
 		{"memory", true, state.EvMemoryDeleted},
+		{"skill.outcome", false, state.EvOutcomeRecorded},
+		{"skill.outcome", true, "skill.outcome.deleted"},
 		{"later.kind", false, "later.kind.written"},
 		{"later.kind", true, "later.kind.deleted"},
 	} {
@@ -131,6 +159,7 @@ func TestEventTypesFollowFromKindAndDeletion(t *testing.T) {
 func FuzzIndex(f *testing.F) {
 	f.Add("skill", "deploy", "", []byte{0xa1, 0x02, 0x01}, false)
 	f.Add("memory", "x", "p", []byte{0xa0}, true)
+	f.Add("skill.outcome", "deploy\x00"+storeA, "p", []byte{0xa1, 0x04, 0x01}, false)
 	f.Add("skill", "../x", "e\u0301", []byte("junk"), false)
 	f.Fuzz(func(t *testing.T, kind, id, project string, body []byte, deleted bool) {
 		stamp := hlc.Timestamp{Wall: startTime().UnixMilli()}
@@ -161,5 +190,6 @@ func FuzzIndex(f *testing.F) {
 		if shown := len(skills) + len(items) + len(hidden); shown > 1 || (known && !deleted && shown != 1) {
 			t.Errorf("%d skills, %d items, %d hidden of one %s record", len(skills), len(items), len(hidden), kind)
 		}
+		same(t, n.derived(t), n.indexOf(t))
 	})
 }

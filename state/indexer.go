@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/fleetsync/fleetd/merge"
@@ -43,7 +44,8 @@ func (Indexer) EventType(kind string, deleted bool) string {
 }
 
 // Index implements store.Indexer: the rows that a change of a head from
-// previous to next sets and deletes; nil is no head.
+// previous to next sets and deletes; nil is no head. Errors: store.ErrCorrupt
+// for a row of read that this Indexer has not written.
 func (Indexer) Index(previous, next *merge.Record, read func(store.IndexName) []byte) ([]store.IndexRow, error) {
 	before, after := indexRows(previous), indexRows(next)
 	var changes []store.IndexRow
@@ -58,6 +60,7 @@ func (Indexer) Index(previous, next *merge.Record, read func(store.IndexName) []
 			changes = append(changes, store.IndexRow{Name: store.IndexName(row.name), Value: []byte(row.value)})
 		}
 	}
-	tallied, err := tallyRow(previous, next, read)
-	return append(changes, tallied...), err
+	tallied, errTurns := tallyRow(previous, next, read)
+	summed, errOutcomes := outcomeChanges(previous, next, read)
+	return slices.Concat(changes, tallied, summed), errors.Join(errTurns, errOutcomes)
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 )
 
-// The index. Names are components joined by 0x00, values one byte or a reason;
+// The index. Names are components joined by 0x00, values one byte unless said;
 // SCOPE is the three fields of a scope joined by 0x1f. All of it follows from
 // the heads alone, so it can be dropped and built again.
 //
 //	skill.slug  SLUG SCOPE         a live skill: slug -> scopes, and all skills by slug
 //	skill.in    SCOPE SLUG         a live skill: the skills of a scope by slug
 //	skill.id    ID SCOPE SLUG      a live skill or a tombstone, one row for each of its ids
+//	skill.sums  SCOPE SLUG         live outcomes of that name -> their uses, wins and number, 8 bytes each
 //	memory.id   ID SCOPE           a live item or a tombstone
 //	memory.all  TIME ID SCOPE      a live item: all items, oldest first
 //	memory.in   SCOPE TIME ID      a live item: the items of a scope, oldest first
@@ -29,6 +30,7 @@ const (
 	indexSkillSlug = "skill.slug"
 	indexSkillIn   = "skill.in"
 	indexSkillID   = "skill.id"
+	indexSkillSums = "skill.sums"
 	indexMemoryID  = "memory.id"
 	indexMemoryAll = "memory.all"
 	indexMemoryIn  = "memory.in"
@@ -70,6 +72,8 @@ func indexRows(head *merge.Record) []indexRow {
 		rows, err = sessionRows(head)
 	case kindTurn:
 		rows, err = turnRows(head)
+	case kindOutcome:
+		_, err = decodeOutcome(head) // its row is a sum: see outcomeChanges
 	}
 	if err != nil {
 		reason := err.Error()

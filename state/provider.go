@@ -62,6 +62,8 @@ type Version struct {
 	Session *Session
 	// Turn is Skill for turns.
 	Turn *Turn
+	// Outcome is Skill for outcomes.
+	Outcome *Outcome
 	// Standing says what the version is to this replica.
 	Standing Standing
 	// CoveredAt is when this replica moved a covered version to its history, in

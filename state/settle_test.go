@@ -3,6 +3,7 @@ package state_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -169,6 +170,8 @@ func sayings(v state.Version) []string {
 		return []string{v.Session.Title, v.Session.Model}
 	case v.Turn != nil:
 		return []string{v.Turn.Role, v.Turn.Content}
+	case v.Outcome != nil:
+		return []string{fmt.Sprint(v.Outcome.Uses, " ", v.Outcome.Wins)}
 	}
 	return []string{v.Memory.Kind, v.Memory.Content, v.Memory.Source}
 }
@@ -187,6 +190,8 @@ func sayingsOf(t failer, rec merge.Record) []string {
 		v.Session = &value
 	case state.Turn:
 		v.Turn = &value
+	case state.Outcome:
+		v.Outcome = &value
 	}
 	return sayings(v)
 }

@@ -14,9 +14,11 @@ import (
 // decides on is what it covers: when a merge comes in between it decides anew,
 // and a conflict that it has not read stays a conflict.
 //
-// It writes the kinds that this build knows: skills, memory items, sessions and
-// turns. Fields of a newer build's body are not brought back. A session that is
-// deleted hides its turns, others' too, and one that is restored shows them.
+// It writes the kinds that this build knows: skills and their outcomes, memory
+// items, sessions and turns. Fields of a newer build's body are not brought
+// back. A session that is deleted hides its turns, others' too, and one that is
+// restored shows them. Outcomes that are restored or reverted are no more
+// counted, and their store counts on from there.
 type Settler interface {
 	// History lists every version that this replica still has of a key, newest
 	// first by stamp, writer and hash: the head, conflicts, and covered versions

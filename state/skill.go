@@ -31,8 +31,10 @@ type Skill struct {
 	Tags  []string
 	Scope Scope
 	// Uses and Wins count runs that recalled the skill and those of them that
-	// succeeded. They are sums over the fleet and not part of what Upsert
-	// writes; until outcomes are recorded they read as zero.
+	// succeeded: RecordOutcome counts, and what readers get are the sums over
+	// all stores of the fleet (see Outcome). A Conflict's versions have none.
+	// What an Upsert passes above the sums is credited to this store; zero,
+	// lower and equal totals change nothing.
 	Uses int
 	Wins int
 	// Check is an optional shell command that verifies the skill.
@@ -91,6 +93,18 @@ type SkillLibrary interface {
 	// deleted: by its ID, else by its slug in the home scope and outward.
 	// Errors: ErrNotFound, ErrAmbiguous.
 	History(ctx context.Context, idOrSlug string) ([]Version, error)
+	// RecordOutcome counts one run that recalled the skill that Get finds, and
+	// whether it succeeded, and returns the skill with the new sums. The skill's
+	// own record stays as it is, and so does its SyncVersion. Errors:
+	// ErrNotFound, ErrAmbiguous, ErrDenied.
+	RecordOutcome(ctx context.Context, idOrSlug string, won bool) (Skill, error)
+	// RecordOutcomeIn is RecordOutcome for exactly this scope and slug. Errors:
+	// ErrNotFound, ErrDenied.
+	RecordOutcomeIn(ctx context.Context, scope Scope, slug string, won bool) (Skill, error)
+	// Report returns the live skills of one scope, of all scopes when nil, with
+	// what speaks for each: the most confident first, then by slug and ID, at
+	// most limit (<= 0: all).
+	Report(ctx context.Context, scope *Scope, limit int) ([]SkillEvidence, error)
 }
 
 // skillSpace is the namespace of derived skill ids, itself derived from a name.

@@ -26,25 +26,29 @@ func (s skills) Upsert(ctx context.Context, sk Skill) (Skill, error) {
 		lock = key.Section().ID() + key.Order()
 	}
 	var written Skill
-	err = s.write(ctx, lock, func(r *store.Reader) (merge.Record, error) {
+	err = s.writeAll(ctx, lock, func(r *store.Reader) ([]merge.Record, error) {
 		existing, err := heldSkill(r, key)
 		if err != nil {
-			return merge.Record{}, err
+			return nil, err
 		}
 		if err := s.checkID(r, sk); err != nil {
-			return merge.Record{}, err
+			return nil, err
 		}
 		stamped, _, err := s.stamper.UpsertSkill(existing, sk)
 		if err != nil {
-			return merge.Record{}, err
+			return nil, err
 		}
 		rec, err := s.skillVersion(r, stamped)
 		if err != nil {
-			return merge.Record{}, err
+			return nil, err
 		}
-		written = stamped
+		credits, sums, err := s.creditTotals(r, sk)
+		if err != nil {
+			return nil, err
+		}
+		written = sums.shownBy(stamped)
 		written.Envelope = envelopeOf(rec.Envelope)
-		return rec, nil
+		return append([]merge.Record{rec}, credits...), nil
 	})
 	if err != nil {
 		return Skill{}, err
@@ -84,7 +88,7 @@ func (s skills) Get(ctx context.Context, idOrSlug string) (Skill, error) {
 		if err != nil {
 			return err
 		}
-		found, err = liveSkill(r, key)
+		found, err = countedSkill(r, key)
 		return promised(err)
 	})
 	return found, err
@@ -97,7 +101,7 @@ func (s skills) GetIn(ctx context.Context, scope Scope, slug string) (Skill, err
 	}
 	var found Skill
 	err = s.view(ctx, func(r *store.Reader) error {
-		found, err = liveSkill(r, key)
+		found, err = countedSkill(r, key)
 		return err
 	})
 	return found, err
@@ -111,7 +115,7 @@ func (s skills) List(ctx context.Context, scope Scope) ([]Skill, error) {
 	}
 	err = s.view(ctx, func(r *store.Reader) error {
 		return scanIndex(r, func(name []string, _ []byte) (bool, error) {
-			sk, err := liveSkill(r, skillKey(scope, name[0]))
+			sk, err := countedSkill(r, skillKey(scope, name[0]))
 			list = append(list, sk)
 			return true, cmp.Or(promised(err), ctx.Err())
 		}, indexSkillIn, scopeID(scope))
@@ -140,6 +144,9 @@ func (s skills) Search(ctx context.Context, text string, limit int) ([]Skill, er
 				return false, promised(err)
 			}
 			if q.matches(append([]string{sk.Slug, sk.Name, sk.Body}, sk.Tags...)...) {
+				if sk, err = counted(r, sk); err != nil {
+					return false, err
+				}
 				found = append(found, sk)
 			}
 			return true, ctx.Err()

@@ -19,6 +19,7 @@ func RunReopenSuite(t *testing.T, newBackend func(testing.TB) (open func() state
 	}{
 		{"every answer stays the same", answersSurvive},
 		{"stamps go on rising and versions counting", countsSurvive},
+		{"outcomes go on counting", outcomesSurvive},
 		{"what was written by each opening is there", openingsAddUp},
 	} {
 		t.Run(c.name, func(t *testing.T) {
