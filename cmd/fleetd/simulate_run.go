@@ -124,6 +124,11 @@ func (a *app) tracing(s *simulated) (trace io.Writer, done func()) {
 		to = a.errOut
 	}
 	buffer := bufio.NewWriterSize(to, 1<<16)
+	if s.source != nil { // the trace names machines by number
+		for n, name := range s.source.Machines() {
+			say(buffer, "# r%d is %s", n, oneLine(name))
+		}
+	}
 	return buffer, func() { _ = buffer.Flush() } // the stream remembers what fails
 }
 
