@@ -24,6 +24,9 @@ const (
 // has no words of its own.
 const EvOutcomeRecorded = "skill.outcome.written"
 
+// evTurnDeleted is the type by which a deleted turn shows.
+const evTurnDeleted = "session.turn.deleted"
+
 // Payload keys under which an event carries its post-image.
 const (
 	payloadSession = "session"

@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state/clock"
+	"github.com/fleetsync/fleetd/state/eventlog"
 	"github.com/fleetsync/fleetd/state/ids"
 	"github.com/fleetsync/fleetd/store"
 )
@@ -48,6 +50,17 @@ type Config struct {
 	// the write fail with ErrDenied. It is called concurrently and must not
 	// use the store. nil admits all.
 	Admit func(*merge.Record) error
+	// SnapshotCodec seals what Snapshot saves, and opens what Replay restores; nil
+	// saves and restores it as it is.
+	SnapshotCodec eventlog.SnapshotCodec
+	// SnapshotEvery saves a snapshot after so many successful writes, as far as
+	// that goes: a failure fails no write. 0 is never.
+	SnapshotEvery int
+
+	// log takes the events in the place of the store; only for a store that nobody
+	// else writes to.
+	log       eventlog.Log
+	upcasters eventlog.Upcasters
 }
 
 // replica implements Replica over a store.
@@ -59,6 +72,11 @@ type replica struct {
 	home    []Scope // the home scope and what lies outward of it
 	stamper *Stamper
 	admit   func(*merge.Record) error
+
+	recorder      *recorder // nil: the store makes the events
+	codec         eventlog.SnapshotCodec
+	snapshotEvery int
+	writes        atomic.Int64 // that succeeded
 }
 
 // Open returns the provider of a store that was opened with Indexer{}. The
@@ -66,11 +84,22 @@ type replica struct {
 // the signer's from then on (see Own). Errors: ErrInvalid for a Config that
 // cannot be, ErrForeignStore, those of the store.
 func Open(st *store.Store, cfg Config) (Replica, error) {
+	p, err := open(st, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func open(st *store.Store, cfg Config) (*replica, error) {
 	scope, err := scopeText(cfg.Scope)
 	if err != nil {
 		return nil, fmt.Errorf("state: home scope: %w", err)
 	}
-	p := &replica{name: cfg.Name, store: st, signer: cfg.Signer, home: outward(scope), admit: cfg.Admit}
+	p := &replica{name: cfg.Name, store: st, signer: cfg.Signer, home: outward(scope), admit: cfg.Admit, codec: cfg.SnapshotCodec, snapshotEvery: cfg.SnapshotEvery}
+	if cfg.log != nil {
+		p.recorder = &recorder{log: cfg.log}
+	}
 	if p.name == "" {
 		p.name = "store"
 	}
@@ -101,6 +130,14 @@ func Open(st *store.Store, cfg Config) (Replica, error) {
 	}
 	p.stamper = NewStamper(p.writer.String(), cfg.Clock, st.Clock(), cfg.IDs)
 	return p, nil
+}
+
+// Log implements Replica.
+func (p *replica) Log() eventlog.Log {
+	if p.recorder != nil {
+		return p.recorder.log
+	}
+	return storeLog{p}
 }
 
 // Name implements Provider.
@@ -137,7 +174,19 @@ func (p *replica) writeAll(ctx context.Context, lock string, build func(r *store
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.store.Write(ctx, lock, build)
+	var err error
+	if p.recorder != nil {
+		err = p.recorder.write(ctx, p.store, lock, build)
+	} else {
+		err = p.store.Write(ctx, lock, build)
+	}
+	if err != nil {
+		return err
+	}
+	if n := p.writes.Add(1); p.snapshotEvery > 0 && n%int64(p.snapshotEvery) == 0 {
+		_ = p.Snapshot(ctx) // best effort: the write is done
+	}
+	return nil
 }
 
 // lockOf is the lock of writers of one key.

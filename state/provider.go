@@ -2,9 +2,11 @@ package state
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/state/eventlog"
 )
 
 // Provider is an agent's durable backend: all that an agent needs to know of
@@ -34,6 +36,22 @@ type Replica interface {
 	// Conflicts lists the writes that lost to a concurrent one and that nobody
 	// has settled yet, in the order of their keys, losers of one key by stamp.
 	Conflicts(ctx context.Context) ([]Conflict, error)
+	// Log is the state stream: one event for each record that a write or a merge
+	// changed, its post-image as payload. Of a store on the disk it is compacted
+	// (eventlog.Compacted) and takes no appends.
+	Log() eventlog.Log
+	// Watch yields the events after a Seq, then each that follows, local or merged,
+	// in order, none twice and none left out but those that are gone (see
+	// eventlog.Compacted), until ctx ends or the provider is closed: that error
+	// comes last. To go on later, pass the Seq of the last event that was handled.
+	// When the provider writes to a log of the caller's, Watch is woken by its own
+	// writes. It holds at most a few hundred events, and no lock while the caller
+	// has one.
+	Watch(ctx context.Context, after int64) iter.Seq2[eventlog.Event, error]
+	// Export returns the state as of one event of the stream.
+	Export(ctx context.Context) (Snapshot, error)
+	// Snapshot saves what Export returns in the log, sealed when there is a codec.
+	Snapshot(ctx context.Context) error
 	// Invalid lists the records of known kinds that are stored and replicated
 	// but hidden, because they break the rules of their kind.
 	Invalid(ctx context.Context) ([]Invalid, error)

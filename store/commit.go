@@ -63,9 +63,7 @@ func fail(group []*request, err error) {
 func (s *Store) adopt(g *stage) {
 	s.sections.adopt(g.changed)
 	s.parked.adopt(g.parked)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tail = g.tail
+	s.moveTail(g.tail)
 }
 
 // settleDoubt reads the memory of the store back from the engine after an
@@ -89,9 +87,7 @@ func (s *Store) settleDoubt() error {
 		}
 		s.sections.replace(states)
 		s.parked = parked
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.tail = end
+		s.moveTail(end)
 		return nil
 	})
 	s.doubt = err != nil

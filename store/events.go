@@ -56,11 +56,62 @@ func (r *Reader) Events(from uint64, fn func(e Event) (more bool)) error {
 	})
 }
 
+// EventsWhole returns the smallest number, at least 1, from which on the state
+// stream has every event; one more than the newest when that is gone. Errors:
+// ErrCorrupt.
+func (r *Reader) EventsWhole() (first uint64, err error) {
+	newest, err := r.EventHead()
+	if err != nil {
+		return 0, err
+	}
+	first = newest + 1
+	err = scan(r.tx, []byte(prefixEvent), nil, true, func(key, _ []byte) (bool, error) {
+		seq, err := lastSeq(key)
+		if err != nil || seq > newest {
+			return err == nil, err
+		}
+		if seq+1 != first {
+			return false, nil
+		}
+		first = seq
+		return true, nil
+	})
+	return first, err
+}
+
 // EventHead returns the number of the newest event; 0 when there was none.
 // Errors: ErrCorrupt.
 func (r *Reader) EventHead() (uint64, error) {
 	end, err := loadTail(r.tx)
 	return end.event, err
+}
+
+// ImageBefore returns the version that was head of a key when the state stream
+// had come to an event, the event itself excluded. Errors: ErrNotFound when there
+// was none or history has dropped it, ErrCorrupt.
+func (r *Reader) ImageBefore(k merge.Key, event uint64) (merge.Record, error) {
+	versions, err := r.row(k)
+	if err != nil {
+		return merge.Record{}, err
+	}
+	var newest *Held
+	if head := versions.head(); head != nil && head.Event < event {
+		newest = head
+	} else {
+		past, err := r.History(k)
+		if err != nil {
+			return merge.Record{}, err
+		}
+		for i := range past {
+			if h := &past[i].Held; h.Event > 0 && h.Event < event && (newest == nil || h.Event > newest.Event) {
+				newest = h
+			}
+		}
+	}
+	if newest == nil {
+		return merge.Record{}, fmt.Errorf("%w: version of %s before event %d", ErrNotFound, k, event)
+	}
+	return r.load(k, newest)
 }
 
 // Image returns the record that a reference names, held or in history. Errors:

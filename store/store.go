@@ -67,6 +67,7 @@ type Store struct {
 	open   int // calls in progress
 	closed bool
 	idle   chan struct{} // closed when closed is set and open falls to 0
+	moved  chan struct{} // closed when tail changes or closed is set; nil when nobody waits
 }
 
 // ID returns the store's identity.
@@ -155,6 +156,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	s.wake()
 	if s.open == 0 {
 		close(s.idle)
 	}

@@ -1,0 +1,75 @@
+package state
+
+import (
+	"encoding/base64"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/state/eventlog"
+)
+
+// Events of the state stream follow from records: those that a store keeps are
+// made of its records when they are read, and those that go to a log of the
+// caller's when they are written. Both look alike.
+
+// Payload keys besides those of events.go.
+const (
+	// payloadScope is the scope of a session or turn, which its post-image does not
+	// have: an object as in the images of other kinds.
+	payloadScope = "scope"
+	// payloadRecord is a record that this build cannot show: of an unknown kind, or
+	// one that breaks the rules of its kind and is hidden from readers.
+	payloadRecord = "record"
+)
+
+// eventOf returns the event of a new head. sessionOf returns the session of a
+// turn as the turn leaves it, nil when there is none.
+func eventOf(rec *merge.Record, sessionOf func(turn Turn) (*Session, error)) (eventlog.AppendInput, error) {
+	var in eventlog.AppendInput
+	var err error
+	switch rec.Key.Kind {
+	case kindSession:
+		var ses Session
+		if ses, err = decodeSession(rec); err == nil {
+			in = sessionEvent(ses)
+			in.Payload[payloadScope] = scopePayload(rec.Key.Scope)
+		}
+	case kindTurn:
+		var t Turn
+		if t, err = decodeTurn(rec); err == nil {
+			ses, err := sessionOf(t)
+			if err != nil {
+				return eventlog.AppendInput{}, err
+			}
+			in = turnEvent(t, ses)
+			in.Payload[payloadScope] = scopePayload(rec.Key.Scope)
+		}
+	case kindSkill:
+		var sk Skill
+		if sk, err = decodeSkill(rec); err == nil {
+			in = skillEvent(sk)
+		}
+	case kindMemory:
+		var it MemoryItem
+		if it, err = decodeMemory(rec); err == nil {
+			in = memoryEvent(it)
+		}
+	}
+	if in.Payload == nil { // of an unknown kind, or hidden for err
+		in = stateEvent("", envelopeOf(rec.Envelope), map[string]any{payloadRecord: recordPayload(rec)})
+	}
+	in.Type = Indexer{}.EventType(rec.Key.Kind, rec.Envelope.Deleted)
+	return in, nil
+}
+
+// recordPayload shows a record whose body means nothing here.
+func recordPayload(rec *merge.Record) map[string]any {
+	components := rec.Key.ID.Components()
+	id := make([]any, len(components))
+	for i, c := range components {
+		id[i] = c
+	}
+	p := envelopePayload(envelopeOf(rec.Envelope))
+	p["Kind"], p["ID"], p["Scope"] = rec.Key.Kind, id, scopePayload(rec.Key.Scope)
+	p["Body"] = base64.StdEncoding.EncodeToString(rec.Body)
+	return p
+}

@@ -1,0 +1,88 @@
+package state
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// Export implements Replica.
+func (p *replica) Export(ctx context.Context) (Snapshot, error) {
+	if p.recorder != nil { // its number and the store must say the same
+		p.recorder.writing.Lock()
+		defer p.recorder.writing.Unlock()
+	}
+	var s Snapshot
+	err := p.view(ctx, func(r *store.Reader) (err error) {
+		if s, err = p.snapshotOf(ctx, r); err != nil {
+			return err
+		}
+		if p.recorder != nil {
+			s.LastSeq = p.recorder.head()
+			return nil
+		}
+		end, err := r.EventHead()
+		s.LastSeq = int64(end)
+		return err
+	})
+	return s, err
+}
+
+// snapshotOf collects the heads of the kinds that a snapshot holds.
+func (p *replica) snapshotOf(ctx context.Context, r *store.Reader) (Snapshot, error) {
+	var s Snapshot
+	for _, section := range p.store.Sections() {
+		if section.Section.Family == kindSession && section.Section.Scope != p.home[0] {
+			continue
+		}
+		var failed error
+		err := r.Range(section.Section, "", func(key merge.Key, held []store.Held) (more bool) {
+			if !inSnapshot(key.Kind) {
+				return true
+			}
+			rec, err := r.Load(key, held[len(held)-1])
+			if err == nil {
+				s.add(&rec)
+			}
+			failed = cmp.Or(err, ctx.Err())
+			return failed == nil
+		})
+		if err := cmp.Or(failed, err); err != nil {
+			return Snapshot{}, err
+		}
+	}
+	s.indexSlugs()
+	return s.sorted(), nil
+}
+
+func inSnapshot(kind string) bool {
+	switch kind {
+	case kindSession, kindTurn, kindSkill, kindMemory:
+		return true
+	}
+	return false
+}
+
+// add puts a record into the snapshot; one that breaks the rules of its kind is
+// hidden here as everywhere.
+func (s *Snapshot) add(rec *merge.Record) {
+	switch rec.Key.Kind {
+	case kindSession:
+		s.Sessions = appendValid(s.Sessions, rec, decodeSession)
+	case kindTurn:
+		s.Turns = appendValid(s.Turns, rec, decodeTurn)
+	case kindSkill:
+		s.Skills = appendValid(s.Skills, rec, decodeSkill)
+	case kindMemory:
+		s.Items = appendValid(s.Items, rec, decodeMemory)
+	}
+}
+
+func appendValid[T any](list []T, rec *merge.Record, decode func(*merge.Record) (T, error)) []T {
+	if v, err := decode(rec); err == nil {
+		list = append(list, v)
+	}
+	return list
+}

@@ -1,0 +1,94 @@
+package state
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// records returns the unsigned records of a snapshot's images, each with its own
+// envelope and a basis of its own stamp alone. Errors: ErrInvalid, ErrTooLarge.
+func (s *Snapshot) records(home Scope) ([]merge.Record, error) {
+	records := make([]merge.Record, 0, len(s.Sessions)+len(s.Turns)+len(s.Skills)+len(s.Items))
+	add := func(key merge.Key, e Envelope, body []byte, err error) error {
+		var rec merge.Record
+		if err == nil {
+			rec, err = unsigned(key, e, body)
+		}
+		if err != nil {
+			return fmt.Errorf("state: snapshot: %s: %w", key, err)
+		}
+		records = append(records, rec)
+		return nil
+	}
+	for _, ses := range s.Sessions {
+		body, err := encodeSession(ses)
+		if err := add(sessionKey(home, ses.ID), ses.Envelope, body, err); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range s.Turns {
+		body, err := encodeTurn(t)
+		if err := add(turnKey(home, t.SessionID, t.ID), t.Envelope, body, err); err != nil {
+			return nil, err
+		}
+	}
+	for _, sk := range s.Skills {
+		body, err := encodeSkill(sk)
+		if err := add(skillKey(sk.Scope, sk.Slug), sk.Envelope, body, err); err != nil {
+			return nil, err
+		}
+	}
+	for _, it := range s.Items {
+		body, err := encodeMemory(it)
+		if err := add(memoryKey(it.Scope, it.ID), it.Envelope, body, err); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+func unsigned(key merge.Key, e Envelope, body []byte) (merge.Record, error) {
+	writer, err := parseInstance(e.LastWriterID)
+	if err != nil {
+		return merge.Record{}, err
+	}
+	origin, err := parseInstance(e.OriginInstanceID)
+	if err != nil {
+		return merge.Record{}, err
+	}
+	rec, err := merge.Seal(merge.Record{
+		Key: key,
+		Envelope: merge.Envelope{
+			SyncVersion: e.SyncVersion, OriginInstanceID: origin, UpdatedHLC: e.UpdatedHLC, LastWriterID: writer, Deleted: e.Deleted,
+		},
+		Basis: merge.Basis{}.With(writer, e.UpdatedHLC),
+		Body:  body,
+	}, merge.Unsigned, nil)
+	if err != nil {
+		return merge.Record{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return rec, nil
+}
+
+// load puts a snapshot into the empty store of a provider. hold is called with
+// the newest stamp for as long as the store must take it for the past: what was
+// stamped by a clock ahead of this one is loaded all the same.
+func (p *replica) load(ctx context.Context, s *Snapshot, hold func(hlc.Timestamp) (release func())) error {
+	records, err := s.records(p.home[0])
+	if err != nil {
+		return err
+	}
+	var newest hlc.Timestamp
+	for i := range records {
+		if stamp := records[i].Envelope.UpdatedHLC; stamp.After(newest) {
+			newest = stamp
+		}
+	}
+	defer hold(newest)()
+	_, err = p.store.Merge(ctx, store.Batch{Path: store.PathRestore, Records: records})
+	return err
+}

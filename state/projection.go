@@ -1,0 +1,199 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/state/eventlog"
+)
+
+// projection is what folding the state stream gives: the newest image of each
+// record. It belongs to one goroutine.
+type projection struct {
+	home     Scope
+	upcast   eventlog.Upcasters
+	lastSeq  int64
+	sessions map[merge.Key]Session
+	turns    map[merge.Key]Turn
+	skills   map[merge.Key]Skill
+	items    map[merge.Key]MemoryItem
+	skipped  map[string]int
+}
+
+func newProjection(home Scope, upcast eventlog.Upcasters) *projection {
+	return &projection{
+		home: home, upcast: upcast,
+		sessions: map[merge.Key]Session{}, turns: map[merge.Key]Turn{},
+		skills: map[merge.Key]Skill{}, items: map[merge.Key]MemoryItem{},
+		skipped: map[string]int{},
+	}
+}
+
+// foldPage is how many events are read at a time.
+const foldPage = 1024
+
+// fold applies all events of a log after the last one that was applied.
+func (p *projection) fold(ctx context.Context, log eventlog.Log) error {
+	for {
+		events, err := log.Read(ctx, StateStream, p.lastSeq, foldPage)
+		if err != nil {
+			return fmt.Errorf("state: read the state stream after %d: %w", p.lastSeq, err)
+		}
+		for _, e := range events {
+			if err := p.apply(e); err != nil {
+				return fmt.Errorf("state: event %d, %.60q: %w", e.Seq, e.Type, err)
+			}
+			p.lastSeq = e.Seq
+		}
+		if len(events) < foldPage {
+			return nil
+		}
+	}
+}
+
+// apply takes the images of one event. What this build does not know is skipped
+// and counted by type. Errors: ErrInvalid, that of an upcaster.
+func (p *projection) apply(e eventlog.Event) error {
+	e, result, err := p.upcast.Apply(e)
+	if err != nil {
+		return err
+	}
+	if !result.Usable() || !isKnownEvent(e.Type) {
+		p.skipped[e.Type]++
+		return nil
+	}
+	if record, ok := e.Payload[payloadRecord].(map[string]any); ok {
+		p.skipped[e.Type]++
+		return p.hide(record)
+	}
+	if home, err := p.isHome(e.Payload); err != nil || !home {
+		p.skipped[e.Type+" of another scope"]++
+		return err
+	}
+	return p.applyImages(e)
+}
+
+// isKnownEvent reports whether a type is one whose payload this build reads.
+func isKnownEvent(eventType string) bool {
+	switch eventType {
+	case EvSessionCreated, EvTurnAppended, EvSessionDeleted, evTurnDeleted,
+		EvSkillUpserted, EvSkillDeleted, EvMemoryWritten, EvMemoryDeleted:
+		return true
+	}
+	return false
+}
+
+// isHome reports whether an event is of the home scope, as far as it says.
+func (p *projection) isHome(payload map[string]any) (bool, error) {
+	if _, told := payload[payloadScope]; !told {
+		return true, nil
+	}
+	r := payloadReader{fields: payload}
+	scope := r.scope(payloadScope)
+	return scope == p.home, r.err
+}
+
+func (p *projection) applyImages(e eventlog.Event) error {
+	switch e.Type {
+	case EvSessionCreated, EvSessionDeleted:
+		ses, err := DecodeSession(e.Payload)
+		if err != nil {
+			return err
+		}
+		p.sessions[sessionKey(p.home, ses.ID)] = ses
+	case EvTurnAppended, evTurnDeleted:
+		// Its session is counted over all turns, see Snapshot.
+		t, err := DecodeTurn(e.Payload)
+		if err != nil {
+			return err
+		}
+		p.turns[turnKey(p.home, t.SessionID, t.ID)] = t
+	case EvSkillUpserted, EvSkillDeleted:
+		sk, err := DecodeSkill(e.Payload)
+		if err != nil {
+			return err
+		}
+		sk.Uses, sk.Wins = 0, 0 // counted over outcomes, see Snapshot
+		p.skills[skillKey(sk.Scope, sk.Slug)] = sk
+	case EvMemoryWritten, EvMemoryDeleted:
+		it, err := DecodeMemoryItem(e.Payload)
+		if err != nil {
+			return err
+		}
+		p.items[memoryKey(it.Scope, it.ID)] = it
+	}
+	return nil
+}
+
+// hide drops the image of a record that a later version of it hides.
+func (p *projection) hide(record map[string]any) error {
+	r := payloadReader{fields: record}
+	key := merge.Key{Kind: r.text("Kind"), Scope: r.scope("Scope"), ID: merge.NewID(r.texts("ID")...)}
+	if r.err != nil {
+		return r.err
+	}
+	switch key.Kind {
+	case kindSession:
+		delete(p.sessions, key)
+	case kindTurn:
+		delete(p.turns, key)
+	case kindSkill:
+		delete(p.skills, key)
+	case kindMemory:
+		delete(p.items, key)
+	}
+	return nil
+}
+
+// begin starts from a snapshot instead of from nothing.
+func (p *projection) begin(s Snapshot) {
+	p.lastSeq = s.LastSeq
+	for _, ses := range s.Sessions {
+		p.sessions[sessionKey(p.home, ses.ID)] = ses
+	}
+	for _, t := range s.Turns {
+		p.turns[turnKey(p.home, t.SessionID, t.ID)] = t
+	}
+	for _, sk := range s.Skills {
+		p.skills[skillKey(sk.Scope, sk.Slug)] = sk
+	}
+	for _, it := range s.Items {
+		p.items[memoryKey(it.Scope, it.ID)] = it
+	}
+}
+
+// snapshot returns what was folded.
+func (p *projection) snapshot() Snapshot {
+	s := Snapshot{LastSeq: p.lastSeq}
+	for _, ses := range p.sessions {
+		s.Sessions = append(s.Sessions, ses)
+	}
+	for _, t := range p.turns {
+		s.Turns = append(s.Turns, t)
+	}
+	for _, sk := range p.skills {
+		s.Skills = append(s.Skills, sk)
+	}
+	for _, it := range p.items {
+		s.Items = append(s.Items, it)
+	}
+	s.indexSlugs()
+	return s.sorted()
+}
+
+// Skipped counts events that a fold did not understand, by type: they are of
+// later builds, of records that are hidden, or of sessions in another scope.
+type Skipped map[string]int
+
+// String lists the types with their counts, for a log.
+func (s Skipped) String() string {
+	var parts []string
+	for _, t := range slices.Sorted(maps.Keys(s)) {
+		parts = append(parts, fmt.Sprintf("%s: %d", t, s[t]))
+	}
+	return strings.Join(parts, ", ")
+}

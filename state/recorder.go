@@ -1,0 +1,140 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/state/eventlog"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// recorder writes the events of one provider to a log of the caller's: stamp,
+// append, apply. The store belongs to the provider alone and nothing reaches it
+// past the recorder, so a write that has its event is never refused any more.
+// Safe for concurrent use.
+type recorder struct {
+	log eventlog.Log
+
+	writing sync.Mutex // held by each write from its reads to its end
+
+	mu    sync.Mutex    // guards all following fields
+	last  int64         // Seq of the newest event that the store has
+	moved chan struct{} // closed when last moves; nil when nobody waits
+}
+
+// head returns the Seq of the newest event that the store has.
+func (c *recorder) head() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
+
+// advance notes that the store has an event.
+func (c *recorder) advance(seq int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = seq
+	if c.moved != nil {
+		close(c.moved)
+		c.moved = nil
+	}
+}
+
+// await returns once the store has an event after a number. Errors: that of ctx.
+func (c *recorder) await(ctx context.Context, after int64) error {
+	for {
+		moved := c.movedSince(after)
+		if moved == nil {
+			return ctx.Err()
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (c *recorder) movedSince(seq int64) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last > seq {
+		return nil
+	}
+	if c.moved == nil {
+		c.moved = make(chan struct{})
+	}
+	return c.moved
+}
+
+// write is store.Write with the event in between: when it cannot be appended,
+// nothing is written.
+func (c *recorder) write(ctx context.Context, st *store.Store, lock string, build func(r *store.Reader) ([]merge.Record, error)) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// From the event on, the write must not stop for the caller's sake.
+	appended := int64(0)
+	err := st.Write(context.WithoutCancel(ctx), lock, func(r *store.Reader) ([]merge.Record, error) {
+		records, err := build(r)
+		if err != nil || len(records) == 0 {
+			return nil, err
+		}
+		in, err := eventOfAll(r, records)
+		if err != nil {
+			return nil, err
+		}
+		event, err := c.log.Append(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("state: append event: %w", err)
+		}
+		appended = event.Seq
+		return records, nil
+	})
+	if err == nil && appended > 0 {
+		c.advance(appended)
+	}
+	return err
+}
+
+// eventOfAll is one event for what one call writes: that of the first record,
+// with the post-images of all.
+func eventOfAll(r *store.Reader, records []merge.Record) (eventlog.AppendInput, error) {
+	var whole eventlog.AppendInput
+	for i := range records {
+		in, err := eventOf(&records[i], func(t Turn) (*Session, error) { return sessionWith(r, &records[i], t) })
+		if err != nil {
+			return eventlog.AppendInput{}, err
+		}
+		if i == 0 {
+			whole = in
+			continue
+		}
+		for key, image := range in.Payload {
+			whole.Payload[key] = image
+		}
+	}
+	return whole, nil
+}
+
+// sessionWith is the live session of a turn that is about to be written, as the
+// turn leaves it.
+func sessionWith(r *store.Reader, rec *merge.Record, turn Turn) (*Session, error) {
+	key := sessionKey(rec.Key.Scope, turn.SessionID)
+	ses, err := liveSession(r, key)
+	if err != nil {
+		return nil, err
+	}
+	t, err := tallyOf(r, key)
+	if err != nil {
+		return nil, err
+	}
+	t.turns++
+	t.take(rec.Envelope.UpdatedHLC, rec.Envelope.LastWriterID)
+	ses = t.over(ses)
+	return &ses, nil
+}

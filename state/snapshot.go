@@ -1,0 +1,105 @@
+package state
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Snapshot is the state up to an event of the state stream: every session of
+// the home scope, its turns, every skill and every memory item, tombstones
+// included. It holds records as they were written, so what is counted over
+// several of them is not in it: a session's envelope is that of its own record,
+// without its turns, and Uses and Wins of skills are 0. Both are computed again
+// after a restore.
+type Snapshot struct {
+	LastSeq  int64        `json:"lastSeq"`
+	Sessions []Session    `json:"sessions"`
+	Turns    []Turn       `json:"turns"`
+	Skills   []Skill      `json:"skills"`
+	Items    []MemoryItem `json:"items"`
+	// SlugToID leads from scope and slug of each live skill to its ID. The key is
+	// instance, project, workspace and slug, joined by U+001F.
+	SlugToID map[string]string `json:"slugToID,omitempty"`
+}
+
+// MarshalSnapshot returns the JSON of a snapshot: the same bytes for the same
+// state, whatever the order in s, which is not changed. Sessions, skills and
+// items are by id (then scope and slug), turns by session, Seq, stamp, writer
+// and id.
+func MarshalSnapshot(s Snapshot) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(s.sorted()); err != nil {
+		return nil, fmt.Errorf("state: encode snapshot: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// UnmarshalSnapshot is the inverse of MarshalSnapshot. Fields that this build
+// does not know are dropped. Errors: ErrInvalid.
+func UnmarshalSnapshot(payload []byte) (Snapshot, error) {
+	var s Snapshot
+	decoder := json.NewDecoder(bytes.NewReader(payload))
+	err := decoder.Decode(&s)
+	if err == nil {
+		if _, more := decoder.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows it")
+		}
+	}
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("%w: snapshot: %w", ErrInvalid, err)
+	}
+	return s.sorted(), nil
+}
+
+// sorted returns the snapshot in its order, sharing the records but not the
+// lists, which are never nil.
+func (s Snapshot) sorted() Snapshot {
+	s.Sessions = sortedBy(s.Sessions, func(a, b Session) int { return strings.Compare(a.ID, b.ID) })
+	s.Turns = sortedBy(s.Turns, compareTurns)
+	s.Skills = sortedBy(s.Skills, func(a, b Skill) int {
+		return cmp.Or(strings.Compare(a.ID, b.ID), compareScopes(a.Scope, b.Scope), strings.Compare(a.Slug, b.Slug))
+	})
+	s.Items = sortedBy(s.Items, func(a, b MemoryItem) int {
+		return cmp.Or(strings.Compare(a.ID, b.ID), compareScopes(a.Scope, b.Scope))
+	})
+	for i := range s.Skills {
+		if s.Skills[i].Tags == nil {
+			s.Skills[i].Tags = []string{}
+		}
+	}
+	return s
+}
+
+func sortedBy[T any](list []T, compare func(a, b T) int) []T {
+	list = append(make([]T, 0, len(list)), list...)
+	slices.SortFunc(list, compare)
+	return list
+}
+
+// compareTurns is the order of a transcript, within the order of sessions.
+func compareTurns(a, b Turn) int {
+	return cmp.Or(
+		strings.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Seq, b.Seq), a.UpdatedHLC.Compare(b.UpdatedHLC),
+		strings.Compare(instanceBytes(a.LastWriterID), instanceBytes(b.LastWriterID)), strings.Compare(a.ID, b.ID),
+	)
+}
+
+func compareScopes(a, b Scope) int { return strings.Compare(scopeID(a), scopeID(b)) }
+
+// indexSlugs makes SlugToID of the live skills.
+func (s *Snapshot) indexSlugs() {
+	s.SlugToID = map[string]string{}
+	for _, sk := range s.Skills {
+		if !sk.Deleted {
+			s.SlugToID[scopeID(sk.Scope)+scopeSeparator+sk.Slug] = sk.ID
+		}
+	}
+}
