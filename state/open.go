@@ -147,7 +147,14 @@ func (p *replica) Skills() SkillStore           { return skills{p} }
 func (p *replica) Memory() MemoryStore          { return memory{p} }
 func (p *replica) SkillLibrary() SkillLibrary   { return skills{p} }
 func (p *replica) MemoryLibrary() MemoryLibrary { return memory{p} }
-func (p *replica) Close() error                 { return p.store.Close() }
+
+// Close implements Provider.
+func (p *replica) Close() error {
+	if p.recorder != nil {
+		p.recorder.close()
+	}
+	return p.store.Close()
+}
 
 // view runs fn over one snapshot unless ctx has ended.
 func (p *replica) view(ctx context.Context, fn func(r *store.Reader) error) error {

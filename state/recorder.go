@@ -21,7 +21,25 @@ type recorder struct {
 
 	mu    sync.Mutex    // guards all following fields
 	last  int64         // Seq of the newest event that the store has
-	moved chan struct{} // closed when last moves; nil when nobody waits
+	moved chan struct{} // closed when last moves or closed is set; nil when nobody waits
+
+	closed bool
+}
+
+// close ends all waiting.
+func (c *recorder) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.wake()
+}
+
+// wake lets those who wait look again. The caller holds mu.
+func (c *recorder) wake() {
+	if c.moved != nil {
+		close(c.moved)
+		c.moved = nil
+	}
 }
 
 // head returns the Seq of the newest event that the store has.
@@ -36,18 +54,16 @@ func (c *recorder) advance(seq int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = seq
-	if c.moved != nil {
-		close(c.moved)
-		c.moved = nil
-	}
+	c.wake()
 }
 
-// await returns once the store has an event after a number. Errors: that of ctx.
+// await returns once the store has an event after a number. Errors: that of ctx,
+// store.ErrClosed.
 func (c *recorder) await(ctx context.Context, after int64) error {
 	for {
-		moved := c.movedSince(after)
-		if moved == nil {
-			return ctx.Err()
+		moved, err := c.movedSince(after)
+		if moved == nil || err != nil {
+			return err
 		}
 		select {
 		case <-moved:
@@ -57,16 +73,20 @@ func (c *recorder) await(ctx context.Context, after int64) error {
 	}
 }
 
-func (c *recorder) movedSince(seq int64) <-chan struct{} {
+// movedSince returns what is closed when last moves; nil when it has gone beyond
+// a number already.
+func (c *recorder) movedSince(seq int64) (<-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.last > seq {
-		return nil
-	}
-	if c.moved == nil {
+	switch {
+	case c.closed:
+		return nil, store.ErrClosed
+	case c.last > seq:
+		return nil, nil //nolint:nilnil // nothing to wait for
+	case c.moved == nil:
 		c.moved = make(chan struct{})
 	}
-	return c.moved
+	return c.moved, nil
 }
 
 // write is store.Write with the event in between: when it cannot be appended,

@@ -96,9 +96,12 @@ func compareScopes(a, b Scope) int { return strings.Compare(scopeID(a), scopeID(
 
 // indexSlugs makes SlugToID of the live skills.
 func (s *Snapshot) indexSlugs() {
-	s.SlugToID = map[string]string{}
+	s.SlugToID = nil
 	for _, sk := range s.Skills {
 		if !sk.Deleted {
+			if s.SlugToID == nil {
+				s.SlugToID = map[string]string{}
+			}
 			s.SlugToID[scopeID(sk.Scope)+scopeSeparator+sk.Slug] = sk.ID
 		}
 	}

@@ -45,9 +45,12 @@ func (p *replica) Watch(ctx context.Context, after int64) iter.Seq2[eventlog.Eve
 // eventHead returns the Seq of the newest event that the provider has taken in.
 func (p *replica) eventHead(ctx context.Context) (end int64, err error) {
 	if p.recorder != nil {
-		return p.recorder.head(), ctx.Err()
+		end = p.recorder.head()
 	}
 	err = p.view(ctx, func(r *store.Reader) error {
+		if p.recorder != nil {
+			return nil // only that it is open
+		}
 		n, err := r.EventHead()
 		end = int64(n)
 		return err

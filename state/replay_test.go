@@ -1,0 +1,299 @@
+package state_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/fleetsync/fleetd/state"
+	"github.com/fleetsync/fleetd/state/clock"
+	"github.com/fleetsync/fleetd/state/eventlog"
+	"github.com/fleetsync/fleetd/state/eventlog/eventlogtest"
+)
+
+// exported is the state of a provider in bytes.
+func exported(t failer, p state.Provider) string {
+	t.Helper()
+	s, err := p.(state.Replica).Export(context.Background())
+	must(t, err)
+	return marshalled(t, s)
+}
+
+func marshalled(t failer, s state.Snapshot) string {
+	t.Helper()
+	payload, err := state.MarshalSnapshot(s)
+	must(t, err)
+	return string(payload)
+}
+
+// TestFoldingAStreamGivesTheState: whatever paths the changes came by, and with
+// a snapshot at any point.
+func TestFoldingAStreamGivesTheState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHistory(t)
+		defer h.close(t)
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			h.step(t)
+			if rapid.IntRange(0, 9).Draw(t, "snapshot") == 0 {
+				must(t, rapid.SampledFrom(h.nodes).Draw(t, "of").Snapshot(context.Background()))
+			}
+		}
+		for _, n := range h.nodes {
+			s, skipped, err := state.Fold(context.Background(), n.Log())
+			must(t, err)
+			if len(skipped) > 0 {
+				t.Errorf("skipped %s", skipped)
+			}
+			same(t, exported(t, n), marshalled(t, s))
+			again, err := state.UnmarshalSnapshot([]byte(marshalled(t, s)))
+			must(t, err)
+			same(t, s, again)
+		}
+	})
+}
+
+// memoryOver is a provider in memory that writes to a log, all of it by a clock
+// that stands still unless it is moved.
+func memoryOver(log eventlog.Log, clk clock.Clock, opts ...state.Option) state.Replica {
+	return state.NewMemory(append(opts, state.WithEventLog(log), state.WithClock(clk))...).(state.Replica)
+}
+
+// mutateAll makes one of each of the seven mutations, each with a name.
+func mutateAll(p state.Provider) []struct {
+	name string
+	do   func(ctx context.Context) error
+} {
+	return []struct {
+		name string
+		do   func(ctx context.Context) error
+	}{
+		{state.EvSessionCreated, func(ctx context.Context) error {
+			_, err := p.Sessions().Create(ctx, state.Session{ID: "s", Title: "t"})
+			return err
+		}},
+		{state.EvTurnAppended, func(ctx context.Context) error {
+			_, err := p.Sessions().AppendTurn(ctx, state.Turn{SessionID: "s", Content: "hello"})
+			return err
+		}},
+		{state.EvSessionDeleted, func(ctx context.Context) error { return p.Sessions().Delete(ctx, "s") }},
+		{state.EvSkillUpserted, func(ctx context.Context) error {
+			_, err := p.Skills().Upsert(ctx, state.Skill{Slug: "k", Tags: []string{"a"}})
+			return err
+		}},
+		{state.EvSkillDeleted, func(ctx context.Context) error { return p.Skills().Delete(ctx, "k") }},
+		{state.EvMemoryWritten, func(ctx context.Context) error {
+			_, err := p.Memory().Write(ctx, state.MemoryItem{ID: "m", Content: "c"})
+			return err
+		}},
+		{state.EvMemoryDeleted, func(ctx context.Context) error { return p.Memory().Delete(ctx, "m") }},
+	}
+}
+
+// TestEachMutationIsOneEvent: seven mutations are seven events with the numbers
+// 1 to 7, whether the store keeps them or a log of the caller's.
+func TestEachMutationIsOneEvent(t *testing.T) {
+	clk := clock.NewManual(startTime())
+	own := state.NewMemory(state.WithClock(clk)).(state.Replica)
+	for name, p := range map[string]state.Replica{"own": own, "of the caller's": memoryOver(eventlog.NewMemory(clk.Now), clk)} {
+		t.Run(name, func(t *testing.T) {
+			defer func() { must(t, p.Close()) }()
+			for i, m := range mutateAll(p) {
+				must(t, m.do(t.Context()))
+				events, err := p.Log().Read(t.Context(), state.StateStream, 0, 0)
+				must(t, err)
+				last := events[len(events)-1]
+				same(t, []any{i + 1, int64(i + 1), m.name, "local", "local"}, []any{len(events), last.Seq, last.Type, last.Path, last.OriginInstanceID})
+				replayed, err := state.Replay(t.Context(), p.Log())
+				must(t, err)
+				same(t, exported(t, p), exported(t, replayed))
+				must(t, replayed.Close())
+			}
+		})
+	}
+}
+
+// TestBothLogsSayTheSame: an event looks alike whoever keeps it.
+func TestBothLogsSayTheSame(t *testing.T) {
+	read := func(p state.Replica) []eventlog.Event {
+		defer func() { must(t, p.Close()) }()
+		for _, m := range mutateAll(p) {
+			must(t, m.do(t.Context()))
+		}
+		events, err := p.Log().Read(t.Context(), state.StateStream, 0, 0)
+		must(t, err)
+		for i := range events {
+			if turn, ok := events[i].Payload["turn"].(map[string]any); ok {
+				turn["ID"] = "minted"
+			}
+		}
+		return events
+	}
+	clk := clock.NewManual(startTime())
+	own := read(state.NewMemory(state.WithClock(clk)).(state.Replica))
+	clk = clock.NewManual(startTime())
+	same(t, own, read(memoryOver(eventlog.NewMemory(clk.Now), clk)))
+}
+
+// TestAFailedAppendLeavesNothing: neither state nor a number of the stream.
+func TestAFailedAppendLeavesNothing(t *testing.T) {
+	for i := range 7 {
+		clk := clock.NewManual(startTime())
+		log := eventlogtest.NewFaulty(eventlog.NewMemory(clk.Now), nil)
+		p := memoryOver(log, clk)
+		for n, m := range mutateAll(p) {
+			if n != i {
+				must(t, m.do(t.Context()))
+				continue
+			}
+			before := exported(t, p)
+			log.SetPlan(eventlogtest.FailOn(eventlogtest.OpAppend, 1))
+			if err := m.do(t.Context()); !errors.Is(err, eventlogtest.ErrInjected) {
+				t.Errorf("%s: %v, want the injected error", m.name, err)
+			}
+			same(t, before, exported(t, p))
+			must(t, m.do(t.Context()))
+		}
+		events, err := log.Read(t.Context(), state.StateStream, 0, 0)
+		must(t, err)
+		same(t, 7, len(events))
+		same(t, int64(7), events[6].Seq)
+		must(t, p.Close())
+	}
+}
+
+// TestReplayGoesOn: the stream, the numbers and the stamps.
+func TestReplayGoesOn(t *testing.T) {
+	clk := clock.NewManual(startTime())
+	log := eventlog.NewMemory(clk.Now)
+	first := memoryOver(log, clk)
+	for _, m := range mutateAll(first) {
+		must(t, m.do(t.Context()))
+	}
+	must(t, first.Close())
+	p, err := state.Replay(t.Context(), log, state.WithClock(clk))
+	must(t, err)
+	defer func() { must(t, p.Close()) }()
+	sk, err := p.Skills().Upsert(t.Context(), state.Skill{Slug: "k"})
+	must(t, err)
+	same(t, []any{3, int64(3)}, []any{sk.Version, sk.SyncVersion})
+	_, err = p.Sessions().Create(t.Context(), state.Session{ID: "s"})
+	if !errors.Is(err, state.ErrConflict) {
+		t.Errorf("a deleted session: %v", err)
+	}
+	events, err := log.Read(t.Context(), state.StateStream, 7, 0)
+	must(t, err)
+	same(t, int64(8), events[0].Seq)
+}
+
+// TestASnapshotShortensAReplay, unless it does not open.
+func TestASnapshotShortensAReplay(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(bytes.NewReader(make([]byte, 64)))
+	must(t, err)
+	signer, err := eventlog.NewEd25519Signer(private)
+	must(t, err)
+	verifier, err := eventlog.NewEd25519Verifier(public)
+	must(t, err)
+	clk := clock.NewManual(startTime())
+	log := eventlog.NewMemory(clk.Now)
+	p := memoryOver(log, clk, state.WithSnapshotCodec(signer), state.WithSnapshotEvery(3))
+	defer func() { must(t, p.Close()) }()
+	for _, m := range mutateAll(p) {
+		clk.Advance(time.Second)
+		must(t, m.do(t.Context()))
+	}
+	saved, err := log.LatestSnapshot(t.Context(), state.StateStream, 0)
+	must(t, err)
+	same(t, int64(6), saved.Seq)
+	for name, codec := range map[string]eventlog.SnapshotCodec{"opens": verifier, "no codec": nil} {
+		opts := []state.Option{state.WithSnapshotCodec(codec)}
+		if codec == nil {
+			opts = nil
+		}
+		counting := &reads{Log: log}
+		s, _, err := state.Fold(t.Context(), counting, opts...)
+		must(t, err)
+		same(t, exported(t, p), marshalled(t, s))
+		if want := map[string]int64{"opens": 6}[name]; counting.from != want {
+			t.Errorf("%s: folded from %d, want %d", name, counting.from, want)
+		}
+	}
+}
+
+// reads notes where reading a log began.
+type reads struct {
+	eventlog.Log
+	from int64
+	once bool
+}
+
+func (r *reads) Read(ctx context.Context, stream string, after int64, limit int) ([]eventlog.Event, error) {
+	if !r.once {
+		r.from, r.once = after, true
+	}
+	return r.Log.Read(ctx, stream, after, limit)
+}
+
+func TestUnknownEventsAreSkippedAndCounted(t *testing.T) {
+	clk := clock.NewManual(startTime())
+	log := eventlog.NewMemory(clk.Now)
+	for _, in := range []eventlog.AppendInput{
+		{Stream: state.StateStream, Type: "plan.made", Payload: map[string]any{"plan": "x"}},
+		{Stream: state.StateStream, Type: state.EvMemoryWritten, SchemaVersion: 2, Payload: map[string]any{"item": "of a later build"}},
+		{Stream: "other", Type: state.EvMemoryWritten},
+	} {
+		_, err := log.Append(t.Context(), in)
+		must(t, err)
+	}
+	s, skipped, err := state.Fold(t.Context(), log)
+	must(t, err)
+	same(t, "memory.written: 1, plan.made: 1", skipped.String())
+	same(t, int64(2), s.LastSeq)
+
+	_, err = log.Append(t.Context(), eventlog.AppendInput{Stream: state.StateStream, Type: state.EvMemoryWritten, Payload: map[string]any{"item": 1}})
+	must(t, err)
+	if _, err := state.Replay(t.Context(), log); !errors.Is(err, state.ErrInvalid) {
+		t.Errorf("a payload that is not what its type says: %v", err)
+	}
+}
+
+func TestOldPayloadsAreBroughtUpToDate(t *testing.T) {
+	clk := clock.NewManual(startTime())
+	p := memoryOver(eventlog.NewMemory(clk.Now), clk)
+	_, err := p.Memory().Write(t.Context(), state.MemoryItem{ID: "m", Content: "c"})
+	must(t, err)
+	events, err := p.Log().Read(t.Context(), state.StateStream, 0, 0)
+	must(t, err)
+	item := events[0].Payload["item"].(map[string]any)
+	item["Text"] = item["Content"]
+	delete(item, "Content")
+	log := eventlog.NewMemory(clk.Now)
+	_, err = log.Append(t.Context(), eventlog.AppendInput{Stream: state.StateStream, Type: state.EvMemoryWritten, Payload: map[string]any{"item": item}})
+	must(t, err)
+	upcasters, err := eventlog.NewUpcasters(eventlog.Upcaster{Type: state.EvMemoryWritten, From: 1, Up: func(p map[string]any) (map[string]any, error) {
+		item := p["item"].(map[string]any)
+		item["Content"] = item["Text"]
+		return p, nil
+	}})
+	must(t, err)
+	s, _, err := state.Fold(t.Context(), log, state.WithUpcasters(upcasters))
+	must(t, err)
+	same(t, "c", s.Items[0].Content)
+}
+
+// TestAReplayIsOfItsTime: events that were stamped far ahead of the present clock
+// are state like any other.
+func TestAReplayIsOfItsTime(t *testing.T) {
+	clk := clock.NewManual(startTime().Add(1000 * time.Hour))
+	log := eventlog.NewMemory(clk.Now)
+	p := memoryOver(log, clk)
+	_, err := p.Memory().Write(t.Context(), state.MemoryItem{ID: "m"})
+	must(t, err)
+	replayed, err := state.Replay(t.Context(), log, state.WithClock(clock.NewManual(startTime())))
+	must(t, err)
+	same(t, exported(t, p), exported(t, replayed))
+}
