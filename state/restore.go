@@ -44,7 +44,7 @@ func (p *replica) settle(
 		return Version{}, err
 	}
 	var settled Version
-	err := p.store.Write(ctx, lockOf(key), func(r *store.Reader) ([]merge.Record, error) {
+	err := p.writeAll(ctx, lockOf(key), func(r *store.Reader) ([]merge.Record, error) {
 		known, err := knownOf(r, key)
 		if err != nil {
 			return nil, err

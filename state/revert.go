@@ -68,7 +68,7 @@ func (p *replica) Revert(ctx context.Context, writer string, since hlc.Timestamp
 // more.
 func (p *replica) revert(ctx context.Context, key merge.Key, what undone) (*Change, error) {
 	var done *Change
-	err := p.store.Write(ctx, lockOf(key), func(r *store.Reader) ([]merge.Record, error) {
+	err := p.writeAll(ctx, lockOf(key), func(r *store.Reader) ([]merge.Record, error) {
 		done = nil
 		plan, err := planOf(r, key, what)
 		if plan == nil || err != nil {

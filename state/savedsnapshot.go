@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state/eventlog"
@@ -39,25 +40,22 @@ func (l storeLog) SaveSnapshot(ctx context.Context, s eventlog.Snapshot) error {
 		return fmt.Errorf("%w: a store has the stream %q alone, not %.60q", eventlog.ErrInvalid, StateStream, s.Stream)
 	}
 	former, err := l.savedHead(ctx)
-	if err != nil && !errors.Is(err, eventlog.ErrNotFound) {
+	switch {
+	case errors.Is(err, eventlog.ErrNotFound):
+		former = savedHead{}
+	case err != nil:
 		return err
-	}
-	if err == nil && former.Seq > s.Seq {
+	case former.Seq > s.Seq:
 		return nil // an older one is of no use
 	}
-	sum := sha256.Sum256(s.Payload)
-	next := savedHead{Seq: s.Seq, Sum: sum[:]}
-	if err == nil && former.Seq == s.Seq {
-		if err := l.store.SetLocal(ctx, snapshotHead, nil); err != nil { // its parts are about to be overwritten
+	if former.Parts > 0 && former.Seq == s.Seq { // its parts are about to be overwritten
+		if err := l.store.SetLocal(ctx, snapshotHead, nil); err != nil {
 			return err
 		}
 	}
-	for rest := s.Payload; len(rest) > 0; next.Parts++ {
-		n := min(len(rest), snapshotPartBytes)
-		if err := l.store.SetLocal(ctx, next.part(next.Parts), rest[:n]); err != nil {
-			return err
-		}
-		rest = rest[n:]
+	next, err := l.saveParts(ctx, s)
+	if err != nil {
+		return err
 	}
 	encoded, err := merge.Marshal(next)
 	if err != nil {
@@ -66,6 +64,25 @@ func (l storeLog) SaveSnapshot(ctx context.Context, s eventlog.Snapshot) error {
 	if err := l.store.SetLocal(ctx, snapshotHead, encoded); err != nil {
 		return err
 	}
+	return l.dropParts(ctx, former, next)
+}
+
+// saveParts writes the payload of a snapshot and returns the head to it.
+func (l storeLog) saveParts(ctx context.Context, s eventlog.Snapshot) (savedHead, error) {
+	sum := sha256.Sum256(s.Payload)
+	head := savedHead{Seq: s.Seq, Sum: sum[:]}
+	for part := range slices.Chunk(s.Payload, snapshotPartBytes) {
+		if err := l.store.SetLocal(ctx, head.part(head.Parts), part); err != nil {
+			return savedHead{}, err
+		}
+		head.Parts++
+	}
+	return head, nil
+}
+
+// dropParts deletes the parts of a former snapshot that the next one has not
+// written over.
+func (l storeLog) dropParts(ctx context.Context, former, next savedHead) error {
 	first := 0
 	if former.Seq == next.Seq {
 		first = next.Parts

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -98,7 +99,7 @@ func TestTheStreamIsCompacted(t *testing.T) {
 	a := newNode(t, "a", clock.NewManual(startTime()))
 	a.write(t, state.MemoryItem{ID: "old"})
 	for i := range 200 {
-		a.write(t, state.MemoryItem{ID: "m", Content: fmt.Sprint(i)})
+		a.write(t, state.MemoryItem{ID: "m", Content: strconv.Itoa(i)})
 	}
 	events := a.stream(t)
 	if len(events) > 80 || events[0].Seq != 1 || events[len(events)-1].Seq != 201 {
