@@ -53,6 +53,11 @@ func eventOf(rec *merge.Record, sessionOf func(turn Turn) (*Session, error)) (ev
 		if it, err = decodeMemory(rec); err == nil {
 			in = memoryEvent(it)
 		}
+	case kindOutcome:
+		var o Outcome
+		if o, err = decodeOutcome(rec); err == nil {
+			in = outcomeEvent(o)
+		}
 	}
 	if in.Payload == nil { // of an unknown kind, or hidden for err
 		in = stateEvent("", envelopeOf(rec.Envelope), map[string]any{payloadRecord: recordPayload(rec)})

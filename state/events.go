@@ -24,8 +24,12 @@ const (
 // has no words of its own.
 const EvOutcomeRecorded = "skill.outcome.written"
 
-// evTurnDeleted is the type by which a deleted turn shows.
-const evTurnDeleted = "session.turn.deleted"
+// The types by which deleted turns and outcomes show. Nobody deletes them but
+// to undo what an instance has written.
+const (
+	evTurnDeleted    = "session.turn.deleted"
+	evOutcomeDeleted = "skill.outcome.deleted"
+)
 
 // Payload keys under which an event carries its post-image.
 const (

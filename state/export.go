@@ -59,7 +59,7 @@ func (p *replica) snapshotOf(ctx context.Context, r *store.Reader) (Snapshot, er
 
 func inSnapshot(kind string) bool {
 	switch kind {
-	case kindSession, kindTurn, kindSkill, kindMemory:
+	case kindSession, kindTurn, kindSkill, kindMemory, kindOutcome:
 		return true
 	}
 	return false
@@ -77,6 +77,8 @@ func (s *Snapshot) add(rec *merge.Record) {
 		s.Skills = appendValid(s.Skills, rec, decodeSkill)
 	case kindMemory:
 		s.Items = appendValid(s.Items, rec, decodeMemory)
+	case kindOutcome:
+		s.Outcomes = appendValid(s.Outcomes, rec, decodeOutcome)
 	}
 }
 

@@ -42,7 +42,7 @@ const (
 
 // indexVersion changes whenever the rows of one head would be others, and
 // makes the store build them again.
-const indexVersion = 2
+const indexVersion = 3
 
 // Values of index rows: whether the record that the row leads to is live.
 const (

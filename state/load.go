@@ -12,7 +12,7 @@ import (
 // records returns the unsigned records of a snapshot's images, each with its own
 // envelope and a basis of its own stamp alone. Errors: ErrInvalid, ErrTooLarge.
 func (s *Snapshot) records(home Scope) ([]merge.Record, error) {
-	records := make([]merge.Record, 0, len(s.Sessions)+len(s.Turns)+len(s.Skills)+len(s.Items))
+	records := make([]merge.Record, 0, len(s.Sessions)+len(s.Turns)+len(s.Skills)+len(s.Items)+len(s.Outcomes))
 	add := func(key merge.Key, e Envelope, body []byte, err error) error {
 		var rec merge.Record
 		if err == nil {
@@ -45,6 +45,12 @@ func (s *Snapshot) records(home Scope) ([]merge.Record, error) {
 	for _, it := range s.Items {
 		body, err := encodeMemory(it)
 		if err := add(memoryKey(it.Scope, it.ID), it.Envelope, body, err); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range s.Outcomes {
+		body, err := encodeOutcome(o)
+		if err := add(outcomeKey(o), o.Envelope, body, err); err != nil {
 			return nil, err
 		}
 	}

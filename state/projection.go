@@ -21,6 +21,7 @@ type projection struct {
 	turns    map[merge.Key]Turn
 	skills   map[merge.Key]Skill
 	items    map[merge.Key]MemoryItem
+	outcomes map[merge.Key]Outcome
 	skipped  map[string]int
 }
 
@@ -29,6 +30,7 @@ func newProjection(home Scope, upcast eventlog.Upcasters) *projection {
 		home: home, upcast: upcast,
 		sessions: map[merge.Key]Session{}, turns: map[merge.Key]Turn{},
 		skills: map[merge.Key]Skill{}, items: map[merge.Key]MemoryItem{},
+		outcomes: map[merge.Key]Outcome{},
 		skipped: map[string]int{},
 	}
 }
@@ -81,7 +83,7 @@ func (p *projection) apply(e eventlog.Event) error {
 func isKnownEvent(eventType string) bool {
 	switch eventType {
 	case EvSessionCreated, EvTurnAppended, EvSessionDeleted, evTurnDeleted,
-		EvSkillUpserted, EvSkillDeleted, EvMemoryWritten, EvMemoryDeleted:
+		EvSkillUpserted, EvSkillDeleted, EvMemoryWritten, EvMemoryDeleted, EvOutcomeRecorded, evOutcomeDeleted:
 		return true
 	}
 	return false
@@ -119,6 +121,11 @@ func (p *projection) applyImages(e eventlog.Event) error {
 		}
 		sk.Uses, sk.Wins = 0, 0 // counted over outcomes, see Snapshot
 		p.skills[skillKey(sk.Scope, sk.Slug)] = sk
+		if _, credited := e.Payload[payloadOutcome]; credited {
+			return p.applyOutcome(e.Payload)
+		}
+	case EvOutcomeRecorded, evOutcomeDeleted:
+		return p.applyOutcome(e.Payload)
 	case EvMemoryWritten, EvMemoryDeleted:
 		it, err := DecodeMemoryItem(e.Payload)
 		if err != nil {
@@ -126,6 +133,15 @@ func (p *projection) applyImages(e eventlog.Event) error {
 		}
 		p.items[memoryKey(it.Scope, it.ID)] = it
 	}
+	return nil
+}
+
+func (p *projection) applyOutcome(payload map[string]any) error {
+	o, err := DecodeOutcome(payload)
+	if err != nil {
+		return err
+	}
+	p.outcomes[outcomeKey(o)] = o
 	return nil
 }
 
@@ -145,6 +161,8 @@ func (p *projection) hide(record map[string]any) error {
 		delete(p.skills, key)
 	case kindMemory:
 		delete(p.items, key)
+	case kindOutcome:
+		delete(p.outcomes, key)
 	}
 	return nil
 }
@@ -164,6 +182,9 @@ func (p *projection) begin(s Snapshot) {
 	for _, it := range s.Items {
 		p.items[memoryKey(it.Scope, it.ID)] = it
 	}
+	for _, o := range s.Outcomes {
+		p.outcomes[outcomeKey(o)] = o
+	}
 }
 
 // snapshot returns what was folded.
@@ -180,6 +201,9 @@ func (p *projection) snapshot() Snapshot {
 	}
 	for _, it := range p.items {
 		s.Items = append(s.Items, it)
+	}
+	for _, o := range p.outcomes {
+		s.Outcomes = append(s.Outcomes, o)
 	}
 	s.indexSlugs()
 	return s.sorted()

@@ -297,3 +297,26 @@ func TestAReplayIsOfItsTime(t *testing.T) {
 	must(t, err)
 	same(t, exported(t, p), exported(t, replayed))
 }
+
+// TestOutcomesAreReplayed: a call that counts and writes is one event, and the
+// sums are there again.
+func TestOutcomesAreReplayed(t *testing.T) {
+	clk := clock.NewManual(startTime())
+	p := memoryOver(eventlog.NewMemory(clk.Now), clk)
+	defer func() { must(t, p.Close()) }()
+	_, err := p.Skills().Upsert(t.Context(), state.Skill{Slug: "k", Uses: 5, Wins: 3})
+	must(t, err)
+	want, err := p.SkillLibrary().RecordOutcome(t.Context(), "k", true)
+	must(t, err)
+	same(t, []any{6, 4}, []any{want.Uses, want.Wins})
+	events, err := p.Log().Read(t.Context(), state.StateStream, 0, 0)
+	must(t, err)
+	same(t, []any{2, state.EvSkillUpserted, state.EvOutcomeRecorded}, []any{len(events), events[0].Type, events[1].Type})
+	replayed, err := state.Replay(t.Context(), p.Log(), state.WithClock(clk))
+	must(t, err)
+	defer func() { must(t, replayed.Close()) }()
+	got, err := replayed.Skills().Get(t.Context(), "k")
+	must(t, err)
+	same(t, want, got)
+	same(t, exported(t, p), exported(t, replayed))
+}

@@ -23,6 +23,8 @@ type Snapshot struct {
 	Turns    []Turn       `json:"turns"`
 	Skills   []Skill      `json:"skills"`
 	Items    []MemoryItem `json:"items"`
+	// Outcomes are what each store has counted, of deleted skills too.
+	Outcomes []Outcome `json:"outcomes,omitempty"`
 	// SlugToID leads from scope and slug of each live skill to its ID. The key is
 	// instance, project, workspace and slug, joined by U+001F.
 	SlugToID map[string]string `json:"slugToID,omitempty"`
@@ -31,7 +33,7 @@ type Snapshot struct {
 // MarshalSnapshot returns the JSON of a snapshot: the same bytes for the same
 // state, whatever the order in s, which is not changed. Sessions, skills and
 // items are by id (then scope and slug), turns by session, Seq, stamp, writer
-// and id.
+// and id, outcomes by scope, slug and store.
 func MarshalSnapshot(s Snapshot) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -70,6 +72,11 @@ func (s Snapshot) sorted() Snapshot {
 	s.Items = sortedBy(s.Items, func(a, b MemoryItem) int {
 		return cmp.Or(strings.Compare(a.ID, b.ID), compareScopes(a.Scope, b.Scope))
 	})
+	if len(s.Outcomes) > 0 {
+		s.Outcomes = sortedBy(s.Outcomes, func(a, b Outcome) int {
+			return cmp.Or(compareScopes(a.Scope, b.Scope), strings.Compare(a.Slug, b.Slug), strings.Compare(a.StoreID, b.StoreID))
+		})
+	}
 	for i := range s.Skills {
 		if s.Skills[i].Tags == nil {
 			s.Skills[i].Tags = []string{}
