@@ -30,8 +30,7 @@ func newProjection(home Scope, upcast eventlog.Upcasters) *projection {
 		home: home, upcast: upcast,
 		sessions: map[merge.Key]Session{}, turns: map[merge.Key]Turn{},
 		skills: map[merge.Key]Skill{}, items: map[merge.Key]MemoryItem{},
-		outcomes: map[merge.Key]Outcome{},
-		skipped: map[string]int{},
+		outcomes: map[merge.Key]Outcome{}, skipped: map[string]int{},
 	}
 }
 
