@@ -83,11 +83,9 @@ func (c *Cluster) checkCursor(r, peer *Replica, section merge.Section, seen stor
 	if err != nil {
 		return err
 	}
+	passed = slices.DeleteFunc(passed, func(e store.FeedEntry) bool { return e.Seq > at.Seq || c.model.unclear(e.Key) })
 	return r.read(func(s *store.Reader) error {
 		for _, e := range passed {
-			if e.Seq > at.Seq || c.model.unclear(e.Key) {
-				continue
-			}
 			received, err := hasReceived(s, e.Key, e.Version)
 			if err != nil {
 				return err

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/state/clock"
 	"github.com/fleetsync/fleetd/state/eventlog"
-	"github.com/fleetsync/fleetd/state/eventlog/eventlogtest"
+	"github.com/fleetsync/fleetd/state/statetest"
 )
 
 // exported is the state of a provider in bytes.
@@ -94,29 +94,6 @@ func mutateAll(p state.Provider) []struct {
 	}
 }
 
-// TestEachMutationIsOneEvent: seven mutations are seven events with the numbers
-// 1 to 7, whether the store keeps them or a log of the caller's.
-func TestEachMutationIsOneEvent(t *testing.T) {
-	clk := clock.NewManual(startTime())
-	own := state.NewMemory(state.WithClock(clk)).(state.Replica)
-	for name, p := range map[string]state.Replica{"own": own, "of the caller's": memoryOver(eventlog.NewMemory(clk.Now), clk)} {
-		t.Run(name, func(t *testing.T) {
-			defer func() { must(t, p.Close()) }()
-			for i, m := range mutateAll(p) {
-				must(t, m.do(t.Context()))
-				events, err := p.Log().Read(t.Context(), state.StateStream, 0, 0)
-				must(t, err)
-				last := events[len(events)-1]
-				same(t, []any{i + 1, int64(i + 1), m.name, "local", "local"}, []any{len(events), last.Seq, last.Type, last.Path, last.OriginInstanceID})
-				replayed, err := state.Replay(t.Context(), p.Log())
-				must(t, err)
-				same(t, exported(t, p), exported(t, replayed))
-				must(t, replayed.Close())
-			}
-		})
-	}
-}
-
 // TestBothLogsSayTheSame: an event looks alike whoever keeps it.
 func TestBothLogsSayTheSame(t *testing.T) {
 	read := func(p state.Replica) []eventlog.Event {
@@ -139,31 +116,10 @@ func TestBothLogsSayTheSame(t *testing.T) {
 	same(t, own, read(memoryOver(eventlog.NewMemory(clk.Now), clk)))
 }
 
-// TestAFailedAppendLeavesNothing: neither state nor a number of the stream.
-func TestAFailedAppendLeavesNothing(t *testing.T) {
-	for i := range 7 {
-		clk := clock.NewManual(startTime())
-		log := eventlogtest.NewFaulty(eventlog.NewMemory(clk.Now), nil)
-		p := memoryOver(log, clk)
-		for n, m := range mutateAll(p) {
-			if n != i {
-				must(t, m.do(t.Context()))
-				continue
-			}
-			before := exported(t, p)
-			log.SetPlan(eventlogtest.FailOn(eventlogtest.OpAppend, 1))
-			if err := m.do(t.Context()); !errors.Is(err, eventlogtest.ErrInjected) {
-				t.Errorf("%s: %v, want the injected error", m.name, err)
-			}
-			same(t, before, exported(t, p))
-			must(t, m.do(t.Context()))
-		}
-		events, err := log.Read(t.Context(), state.StateStream, 0, 0)
-		must(t, err)
-		same(t, 7, len(events))
-		same(t, int64(7), events[6].Seq)
-		must(t, p.Close())
-	}
+func TestAProviderOverALogOfTheCallers(t *testing.T) {
+	statetest.RunLogSuite(t, func(_ testing.TB, log eventlog.Log) state.Replica {
+		return state.NewMemory(state.WithEventLog(log)).(state.Replica)
+	})
 }
 
 // TestReplayGoesOn: the stream, the numbers and the stamps.

@@ -58,6 +58,7 @@ func RunSuite(t *testing.T, newProvider func(testing.TB) state.Provider) {
 		{"skill outcomes in an upsert", creditCases()},
 		{"skill evidence", evidenceCases()},
 		{"memory library", memoryLibraryCases()},
+		{"events", eventCases()},
 		{"history", historyCases()},
 		{"restore", restoreCases()},
 		{"restore, nothing to do", restoreEdgeCases()},
