@@ -84,6 +84,20 @@ func wireMemory(m state.MemoryItem) wire.MemoryItem {
 	}
 }
 
+func wireSession(ses state.Session) wire.Session {
+	return wire.Session{
+		ID: ses.ID, Title: ses.Title, Model: ses.Model, CreatedAt: ses.CreatedAt, UpdatedAt: ses.UpdatedAt,
+		Envelope: wireEnvelope(ses.Envelope),
+	}
+}
+
+func wireTurn(t state.Turn) wire.Turn {
+	return wire.Turn{
+		ID: t.ID, SessionID: t.SessionID, Seq: t.Seq, Role: t.Role, Content: t.Content, CreatedAt: t.CreatedAt,
+		Envelope: wireEnvelope(t.Envelope),
+	}
+}
+
 func wireConflict(c state.Conflict) wire.Conflict {
 	return wire.Conflict{
 		Kind:   c.Key.Kind,

@@ -10,6 +10,12 @@
 //	GET    /v1/memory/{id}         scope
 //	PUT    /v1/memory/{id}         body, scope inside    create or replace
 //	DELETE /v1/memory/{id}         scope
+//	GET    /v1/sessions                                  every live session of the home scope, oldest first
+//	POST   /v1/sessions            body                  create
+//	GET    /v1/sessions/{id}
+//	DELETE /v1/sessions/{id}
+//	GET    /v1/sessions/{id}/turns                       its transcript
+//	POST   /v1/sessions/{id}/turns body                  append
 //	GET    /v1/conflicts
 //	GET    /v1/members
 //	POST   /v1/invitations         body

@@ -53,6 +53,13 @@ func NewHandler(backend Backend, cfg Config) http.Handler {
 	h.read("GET /v1/memory/{id}", m.get)
 	h.write("PUT /v1/memory/{id}", m.put)
 	h.read("DELETE /v1/memory/{id}", m.delete)
+	ss := sessions{store: backend.State().Sessions()}
+	h.read("GET /v1/sessions", ss.list)
+	h.write("POST /v1/sessions", ss.post)
+	h.read("GET /v1/sessions/{id}", ss.get)
+	h.read("DELETE /v1/sessions/{id}", ss.delete)
+	h.read("GET /v1/sessions/{id}/turns", ss.turns)
+	h.write("POST /v1/sessions/{id}/turns", ss.append)
 	return h
 }
 

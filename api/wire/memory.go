@@ -55,15 +55,19 @@ func (w MemoryWrite) Fault() string {
 	case w.ID == ".", w.ID == "..":
 		return fmt.Sprintf("the id %q is a path", w.ID)
 	}
-	for _, f := range [...]struct{ what, text string }{
-		{"text", w.Content},
-		{"kind", w.Kind},
-		{"source", w.Source},
-		{"id", w.ID},
-		{"instance", w.Scope.Instance},
-		{"project", w.Scope.Project},
-		{"workspace", w.Scope.Workspace},
-	} {
+	return strayIn(
+		namedText{"text", w.Content}, namedText{"kind", w.Kind}, namedText{"source", w.Source}, namedText{"id", w.ID},
+		namedText{"instance", w.Scope.Instance}, namedText{"project", w.Scope.Project}, namedText{"workspace", w.Scope.Workspace},
+	)
+}
+
+// namedText is the text of one field, and what people call it.
+type namedText struct{ what, text string }
+
+// strayIn says which of the texts has a control character that no text has, ""
+// for none.
+func strayIn(fields ...namedText) string {
+	for _, f := range fields {
 		if i := strings.IndexFunc(f.text, isStray); i >= 0 {
 			return fmt.Sprintf("the %s has a control character, %U, at byte %d", f.what, []rune(f.text[i:])[0], i)
 		}

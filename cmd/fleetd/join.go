@@ -27,7 +27,7 @@ from standard input, which keeps it out of the shell's history. Then: fleetd run
 	cmd.Flags().StringVar(&cfg.Name, "name", "", "what the fleet calls this machine, unless the ticket says")
 	addFounding(cmd, &cfg.Listen, (*string)(&cfg.StoreKind))
 	return a.verb(cmd, func(ctx context.Context, args []string) error {
-		ticket, err := a.textArgument(args[0])
+		ticket, err := a.textArgument(args[0], "a ticket", "copy the one word that fleetd invite printed")
 		if err != nil {
 			return err
 		}

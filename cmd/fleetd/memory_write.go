@@ -36,7 +36,7 @@ kind and source unless they are given.`,
 				return usage("--"+name+" is empty", "leave it out, or name one")
 			}
 		}
-		content, err := a.textArgument(args[0])
+		content, err := a.textArgument(args[0], "a memory", "write several items")
 		if err != nil {
 			return err
 		}
@@ -152,20 +152,3 @@ func (v *versionFlag) Set(text string) error {
 }
 
 func (*versionFlag) Type() string { return "number" }
-
-// textArgument returns an argument, or standard input when it is "-".
-func (a *app) textArgument(arg string) (string, error) {
-	if arg != "-" {
-		return arg, nil
-	}
-	raw, err := io.ReadAll(io.LimitReader(a.in, wire.TextBytesMax+1))
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("read standard input: %w", err)
-	case len(raw) == 0:
-		return "", usage("standard input is empty", "pipe the text into it, or pass the text itself")
-	case len(raw) > wire.TextBytesMax:
-		return "", failed(exitError, "shorten it, or write several items", "standard input has more than 64 KB; a memory may have 64 KB")
-	}
-	return string(raw), nil
-}
