@@ -6,6 +6,7 @@ import (
 
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/skillfs"
 	"github.com/fleetsync/fleetd/state"
 )
@@ -98,10 +99,40 @@ func wireTurn(t state.Turn) wire.Turn {
 	}
 }
 
+func wireOutcome(o state.Outcome) wire.Outcome {
+	return wire.Outcome{
+		Slug: o.Slug, Scope: wireScope(o.Scope), StoreID: o.StoreID, Uses: o.Uses, Wins: o.Wins,
+		Envelope: wireEnvelope(o.Envelope),
+	}
+}
+
+// wireHistory returns the versions of a key.
+func wireHistory(key merge.Key, versions []state.Version) wire.History {
+	h := wire.History{
+		SchemaVersion: wire.SchemaVersion, Kind: key.Kind, Key: keyText(key.ID), Scope: wireScope(key.Scope),
+		Versions: make([]wire.Version, 0, len(versions)),
+	}
+	for _, v := range versions {
+		h.Versions = append(h.Versions, wireVersion(v))
+	}
+	return h
+}
+
+// keyText writes the id of a key as wire.Conflict says.
+func keyText(id merge.ID) string {
+	parts := id.Components()
+	if len(parts) > 1 {
+		for i, part := range parts {
+			parts[i] = strings.NewReplacer("%", "%25", "/", "%2F").Replace(part)
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
 func wireConflict(c state.Conflict) wire.Conflict {
 	return wire.Conflict{
 		Kind:   c.Key.Kind,
-		Key:    strings.Join(c.Key.ID.Components(), "/"),
+		Key:    keyText(c.Key.ID),
 		Scope:  wireScope(c.Key.Scope),
 		Winner: wireVersion(c.Winner),
 		Loser:  wireVersion(c.Loser),
@@ -109,7 +140,10 @@ func wireConflict(c state.Conflict) wire.Conflict {
 }
 
 func wireVersion(v state.Version) wire.Version {
-	w := wire.Version{Hash: hex.EncodeToString(v.Hash[:]), Envelope: wireEnvelope(v.Envelope)}
+	w := wire.Version{Hash: hex.EncodeToString(v.Hash[:]), Envelope: wireEnvelope(v.Envelope), Standing: string(v.Standing)}
+	if !v.CoveredAt.IsZero() {
+		w.CoveredAt = &v.CoveredAt
+	}
 	if v.Skill != nil {
 		sk := wireSkillFull(*v.Skill)
 		w.Skill = &sk
@@ -117,6 +151,18 @@ func wireVersion(v state.Version) wire.Version {
 	if v.Memory != nil {
 		m := wireMemory(*v.Memory)
 		w.Memory = &m
+	}
+	if v.Session != nil {
+		ses := wireSession(*v.Session)
+		w.Session = &ses
+	}
+	if v.Turn != nil {
+		t := wireTurn(*v.Turn)
+		w.Turn = &t
+	}
+	if v.Outcome != nil {
+		o := wireOutcome(*v.Outcome)
+		w.Outcome = &o
 	}
 	return w
 }

@@ -5,11 +5,13 @@
 //	GET    /v1/skills/{ref}        scope                 by id or slug, with its body
 //	PUT    /v1/skills/{slug}       body, scope inside    create or replace
 //	DELETE /v1/skills/{ref}        scope
+//	GET    /v1/skills/{ref}/versions  scope              its history, also when it is deleted
 //	GET    /v1/memory              q, kind, limit, scope every live item that matches, newest first
 //	POST   /v1/memory              body, scope inside    create
 //	GET    /v1/memory/{id}         scope
 //	PUT    /v1/memory/{id}         body, scope inside    create or replace
 //	DELETE /v1/memory/{id}         scope
+//	GET    /v1/memory/{id}/versions   scope              its history, also when it is deleted
 //	GET    /v1/sessions                                  every live session of the home scope, oldest first
 //	POST   /v1/sessions            body                  create
 //	GET    /v1/sessions/{id}

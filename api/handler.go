@@ -42,17 +42,19 @@ func NewHandler(backend Backend, cfg Config) http.Handler {
 	h.read("GET /v1/conflicts", a.conflicts)
 	h.read("POST /v1/probe", a.probe)
 	h.write("POST /v1/invitations", a.invite)
-	s := skills{library: backend.State().SkillLibrary()}
+	s := skills{replica: backend.State(), library: backend.State().SkillLibrary()}
 	h.read("GET /v1/skills", s.list)
 	h.read("GET /v1/skills/{ref}", s.get)
 	h.write("PUT /v1/skills/{ref}", s.put)
 	h.read("DELETE /v1/skills/{ref}", s.delete)
-	m := memory{library: backend.State().MemoryLibrary()}
+	h.read("GET /v1/skills/{ref}/versions", s.history)
+	m := memory{replica: backend.State(), library: backend.State().MemoryLibrary()}
 	h.read("GET /v1/memory", m.list)
 	h.write("POST /v1/memory", m.post)
 	h.read("GET /v1/memory/{id}", m.get)
 	h.write("PUT /v1/memory/{id}", m.put)
 	h.read("DELETE /v1/memory/{id}", m.delete)
+	h.read("GET /v1/memory/{id}/versions", m.history)
 	ss := sessions{store: backend.State().Sessions()}
 	h.read("GET /v1/sessions", ss.list)
 	h.write("POST /v1/sessions", ss.post)

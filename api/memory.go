@@ -6,11 +6,15 @@ import (
 	"net/http"
 
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state"
 )
 
 // memory serves /v1/memory.
-type memory struct{ library state.MemoryLibrary }
+type memory struct {
+	replica state.Replica
+	library state.MemoryLibrary
+}
 
 func (m memory) list(r *http.Request) (reply, error) {
 	p := paramsOf(r)
@@ -129,6 +133,34 @@ func (m memory) delete(r *http.Request) (reply, error) {
 		return gone, m.library.DeleteIn(r.Context(), scope, r.PathValue("id"))
 	}
 	return gone, m.library.Delete(r.Context(), r.PathValue("id"))
+}
+
+// history lists the versions of an item, of a deleted one too.
+func (m memory) history(r *http.Request) (reply, error) {
+	p := paramsOf(r)
+	scope, scoped := p.scope()
+	if err := p.done(); err != nil {
+		return reply{}, err
+	}
+	key := merge.Key{Kind: "memory", Scope: scope, ID: merge.NewID(r.PathValue("id"))}
+	if scoped {
+		versions, err := m.replica.History(r.Context(), key)
+		if err != nil {
+			return reply{}, err
+		}
+		return ok(wireHistory(key, versions)), nil
+	}
+	versions, err := m.library.History(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return reply{}, err
+	}
+	for _, v := range versions {
+		if v.Memory != nil {
+			key.Scope, key.ID = v.Memory.Scope, merge.NewID(v.Memory.ID)
+			break
+		}
+	}
+	return ok(wireHistory(key, versions)), nil
 }
 
 func memoryReply(it state.MemoryItem) wire.MemoryReply {

@@ -3,14 +3,19 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state"
 )
 
 // skills serves /v1/skills.
-type skills struct{ library state.SkillLibrary }
+type skills struct {
+	replica state.Replica
+	library state.SkillLibrary
+}
 
 func (s skills) list(r *http.Request) (reply, error) {
 	p := paramsOf(r)
@@ -122,6 +127,39 @@ func (s skills) delete(r *http.Request) (reply, error) {
 		return reply{}, err
 	}
 	return reply{status: http.StatusNoContent}, s.library.DeleteIn(r.Context(), scope, sk.Slug)
+}
+
+// history lists the versions of a skill, of a deleted one too: exactly that of a
+// scope, else the one that its id or slug leads to.
+func (s skills) history(r *http.Request) (reply, error) {
+	p := paramsOf(r)
+	scope, scoped := p.scope()
+	if err := p.done(); err != nil {
+		return reply{}, err
+	}
+	ref := r.PathValue("ref")
+	key := merge.Key{Kind: "skill", Scope: scope, ID: merge.NewID(ref)}
+	var versions []state.Version
+	err := state.ErrNotFound
+	if scoped {
+		versions, err = s.replica.History(r.Context(), key)
+	}
+	if errors.Is(err, state.ErrNotFound) {
+		versions, err = s.library.History(r.Context(), ref)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	for _, v := range versions {
+		if v.Skill != nil {
+			key.Scope, key.ID = v.Skill.Scope, merge.NewID(v.Skill.Slug)
+			break
+		}
+	}
+	if scoped && key.Scope != scope {
+		return reply{}, newProblem(wire.CodeNotFound, fmt.Sprintf("not found: skill %.60q in this scope", ref))
+	}
+	return ok(wireHistory(key, versions)), nil
 }
 
 func skillReply(sk state.Skill) wire.SkillReply {

@@ -61,3 +61,10 @@ func (c *Client) WriteMemory(ctx context.Context, w wire.MemoryWrite) (wire.Memo
 func (c *Client) DeleteMemory(ctx context.Context, id string, scope *wire.Scope) error {
 	return c.call(ctx, http.MethodDelete, "/v1/memory/"+segment(id), scopeQuery(url.Values{}, scope), nil, nil)
 }
+
+// MemoryHistory is SkillHistory for memory items.
+func (c *Client) MemoryHistory(ctx context.Context, id string, scope *wire.Scope) (wire.History, error) {
+	var history wire.History
+	err := c.call(ctx, http.MethodGet, "/v1/memory/"+segment(id)+"/versions", scopeQuery(url.Values{}, scope), nil, &history)
+	return history, err
+}

@@ -56,6 +56,15 @@ func (c *Client) DeleteSkill(ctx context.Context, ref string, scope *wire.Scope)
 	return c.call(ctx, http.MethodDelete, "/v1/skills/"+segment(ref), scopeQuery(url.Values{}, scope), nil, nil)
 }
 
+// SkillHistory lists the versions of a skill that the node still has, newest
+// first, of a deleted one too; see Skill for ref and scope. Codes: not_found,
+// ambiguous.
+func (c *Client) SkillHistory(ctx context.Context, ref string, scope *wire.Scope) (wire.History, error) {
+	var history wire.History
+	err := c.call(ctx, http.MethodGet, "/v1/skills/"+segment(ref)+"/versions", scopeQuery(url.Values{}, scope), nil, &history)
+	return history, err
+}
+
 func setText(query url.Values, name, text string) {
 	if text != "" {
 		query.Set(name, text)

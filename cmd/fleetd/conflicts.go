@@ -33,13 +33,9 @@ again, having seen both.`,
 		if a.output == "json" {
 			return a.print(list, nil)
 		}
-		members, err := c.Members(ctx)
+		names, err := memberNames(ctx, c)
 		if err != nil {
 			return err
-		}
-		names := map[string]string{}
-		for _, m := range members.Members {
-			names[m.ID] = m.Name
 		}
 		rows := make([][]string, 0, len(list.Conflicts))
 		for _, conflict := range list.Conflicts {
@@ -74,10 +70,8 @@ func lostText(c wire.Conflict) string {
 			before = *won.Skill.Body
 		}
 		return excerpt(firstNew(before, *lost.Skill.Body))
-	case lost.Memory != nil:
-		return excerpt(lost.Memory.Content)
 	default:
-		return "-"
+		return contentLine(lost)
 	}
 }
 

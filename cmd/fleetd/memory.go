@@ -13,7 +13,7 @@ import (
 
 func (a *app) memoryCommand() *cobra.Command {
 	return a.group("memory", "what agents have learned, one item each",
-		a.memoryWrite(), a.memoryRecall(), a.memoryGet(), a.memoryList(), a.memoryRemove())
+		a.memoryWrite(), a.memoryRecall(), a.memoryGet(), a.memoryList(), a.memoryHistory(), a.memoryRemove())
 }
 
 func (a *app) memoryRecall() *cobra.Command {
