@@ -67,6 +67,9 @@ func run(only []string) error {
 		{"join", join},
 		{"burst", burst},
 		{"idle", idle},
+		{"state", records},
+		{"replay", replay},
+		{"disk", disk},
 	} {
 		if len(only) > 0 && !wanted(only, m.name) {
 			continue

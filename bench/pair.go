@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/fleetsync/fleetd/fleet"
@@ -55,25 +53,12 @@ func (r *running) end() error {
 
 // fill writes n memory items from 64 goroutines and returns how long it took.
 func (r *running) fill(ctx context.Context, n int) (time.Duration, error) {
-	var next atomic.Int64
-	var failed atomic.Pointer[error]
-	var all sync.WaitGroup
 	began := time.Now()
-	for range 64 {
-		all.Go(func() {
-			for next.Add(1) <= int64(n) && failed.Load() == nil {
-				_, err := r.State().Memory().Write(ctx, state.MemoryItem{Kind: "fact", Content: string(text(valueBytes))})
-				if err != nil {
-					failed.Store(&err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if err := failed.Load(); err != nil {
-		return 0, *err
-	}
-	return time.Since(began), nil
+	err := together(64, n, func(int) error {
+		_, err := r.State().Memory().Write(ctx, state.MemoryItem{Kind: "fact", Content: string(text(valueBytes))})
+		return err
+	})
+	return time.Since(began), err
 }
 
 // await waits until the node holds n memory items.

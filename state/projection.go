@@ -9,6 +9,7 @@ import (
 
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state/eventlog"
+	"github.com/fleetsync/fleetd/store"
 )
 
 // projection is what folding the state stream gives: the newest image of each
@@ -39,16 +40,57 @@ const foldPage = 1024
 
 // fold applies all events of a log after the last one that was applied.
 func (p *projection) fold(ctx context.Context, log eventlog.Log) error {
+	switch log := log.(type) {
+	case storeLog:
+		return p.foldStore(ctx, log)
+	case eventlog.Scanner:
+		return p.foldScan(ctx, log)
+	default:
+		return p.foldPages(ctx, log)
+	}
+}
+
+// foldStore folds the stream of a store: each record is the image of its event,
+// so none of them has to become a payload and back.
+func (p *projection) foldStore(ctx context.Context, log storeLog) error {
+	return log.each(ctx, p.lastSeq, func(_ *store.Reader, e store.Event, rec *merge.Record) (more bool, err error) {
+		p.applyRecord(rec)
+		p.lastSeq = int64(e.Seq)
+		return true, nil
+	})
+}
+
+func (p *projection) foldScan(ctx context.Context, log eventlog.Scanner) error {
+	for e, err := range log.Scan(ctx, StateStream, p.lastSeq) {
+		if err != nil {
+			return fmt.Errorf("state: read the state stream after %d: %w", p.lastSeq, err)
+		}
+		if err := p.take(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take applies the next event.
+func (p *projection) take(e eventlog.Event) error {
+	if err := p.apply(e); err != nil {
+		return fmt.Errorf("state: event %d, %.60q: %w", e.Seq, e.Type, err)
+	}
+	p.lastSeq = e.Seq
+	return nil
+}
+
+func (p *projection) foldPages(ctx context.Context, log eventlog.Log) error {
 	for {
 		events, err := log.Read(ctx, StateStream, p.lastSeq, foldPage)
 		if err != nil {
 			return fmt.Errorf("state: read the state stream after %d: %w", p.lastSeq, err)
 		}
 		for _, e := range events {
-			if err := p.apply(e); err != nil {
-				return fmt.Errorf("state: event %d, %.60q: %w", e.Seq, e.Type, err)
+			if err := p.take(e); err != nil {
+				return err
 			}
-			p.lastSeq = e.Seq
 		}
 		if len(events) < foldPage {
 			return nil
@@ -72,11 +114,14 @@ func (p *projection) apply(e eventlog.Event) error {
 		return p.hide(record)
 	}
 	if home, err := p.isHome(e.Payload); err != nil || !home {
-		p.skipped[e.Type+" of another scope"]++
+		p.skipped[e.Type+ofAnotherScope]++
 		return err
 	}
 	return p.applyImages(e)
 }
+
+// ofAnotherScope marks what is skipped because it is a session elsewhere.
+const ofAnotherScope = " of another scope"
 
 // isKnownEvent reports whether a type is one whose payload this build reads.
 func isKnownEvent(eventType string) bool {
@@ -164,6 +209,46 @@ func (p *projection) hide(record map[string]any) error {
 		delete(p.outcomes, key)
 	}
 	return nil
+}
+
+// applyRecord takes the image that a record of a store is, as apply takes that of
+// the event which eventOf makes of it.
+func (p *projection) applyRecord(rec *merge.Record) {
+	eventType := Indexer{}.EventType(rec.Key.Kind, rec.Envelope.Deleted)
+	known, hidden := true, false
+	switch rec.Key.Kind {
+	case kindSession:
+		hidden = keep(p.sessions, rec, p.home, decodeSession)
+	case kindTurn:
+		hidden = keep(p.turns, rec, p.home, decodeTurn)
+	case kindSkill:
+		hidden = keep(p.skills, rec, rec.Key.Scope, decodeSkill)
+	case kindMemory:
+		hidden = keep(p.items, rec, rec.Key.Scope, decodeMemory)
+	case kindOutcome:
+		hidden = keep(p.outcomes, rec, rec.Key.Scope, decodeOutcome)
+	default:
+		known = false
+	}
+	switch {
+	case !known, hidden:
+		p.skipped[eventType]++
+	case rec.Key.Family() == kindSession && rec.Key.Scope != p.home:
+		p.skipped[eventType+ofAnotherScope]++
+	}
+}
+
+// keep puts the image of a record in its place when it is of a scope, and takes
+// away what was there when it is hidden.
+func keep[T any](images map[merge.Key]T, rec *merge.Record, scope Scope, decode func(*merge.Record) (T, error)) (hidden bool) {
+	image, err := decode(rec)
+	switch {
+	case err != nil:
+		delete(images, rec.Key)
+	case rec.Key.Scope == scope:
+		images[rec.Key] = image
+	}
+	return err != nil
 }
 
 // begin starts from a snapshot instead of from nothing.

@@ -50,6 +50,9 @@ func TestFoldingAStreamGivesTheState(t *testing.T) {
 				t.Errorf("skipped %s", skipped)
 			}
 			same(t, exported(t, n), marshalled(t, s))
+			paged, skipped, err := state.Fold(context.Background(), &reads{Log: n.Log()})
+			must(t, err)
+			same(t, []any{s, 0}, []any{paged, len(skipped)})
 			again, err := state.UnmarshalSnapshot([]byte(marshalled(t, s)))
 			must(t, err)
 			same(t, s, again)

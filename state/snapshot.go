@@ -64,16 +64,16 @@ func UnmarshalSnapshot(payload []byte) (Snapshot, error) {
 // sorted returns the snapshot in its order, sharing the records but not the
 // lists, which are never nil.
 func (s Snapshot) sorted() Snapshot {
-	s.Sessions = sortedBy(s.Sessions, func(a, b Session) int { return strings.Compare(a.ID, b.ID) })
+	s.Sessions = sortedBy(s.Sessions, func(a, b *Session) int { return strings.Compare(a.ID, b.ID) })
 	s.Turns = sortedBy(s.Turns, compareTurns)
-	s.Skills = sortedBy(s.Skills, func(a, b Skill) int {
+	s.Skills = sortedBy(s.Skills, func(a, b *Skill) int {
 		return cmp.Or(strings.Compare(a.ID, b.ID), compareScopes(a.Scope, b.Scope), strings.Compare(a.Slug, b.Slug))
 	})
-	s.Items = sortedBy(s.Items, func(a, b MemoryItem) int {
+	s.Items = sortedBy(s.Items, func(a, b *MemoryItem) int {
 		return cmp.Or(strings.Compare(a.ID, b.ID), compareScopes(a.Scope, b.Scope))
 	})
 	if len(s.Outcomes) > 0 {
-		s.Outcomes = sortedBy(s.Outcomes, func(a, b Outcome) int {
+		s.Outcomes = sortedBy(s.Outcomes, func(a, b *Outcome) int {
 			return cmp.Or(compareScopes(a.Scope, b.Scope), strings.Compare(a.Slug, b.Slug), strings.Compare(a.StoreID, b.StoreID))
 		})
 	}
@@ -85,21 +85,31 @@ func (s Snapshot) sorted() Snapshot {
 	return s
 }
 
-func sortedBy[T any](list []T, compare func(a, b T) int) []T {
-	list = append(make([]T, 0, len(list)), list...)
-	slices.SortFunc(list, compare)
-	return list
+// sortedBy returns a sorted copy. Records are large, so it moves each once.
+func sortedBy[T any](list []T, compare func(a, b *T) int) []T {
+	order := make([]*T, len(list))
+	for i := range list {
+		order[i] = &list[i]
+	}
+	slices.SortFunc(order, compare)
+	sorted := make([]T, len(list))
+	for i, v := range order {
+		sorted[i] = *v
+	}
+	return sorted
 }
 
 // compareTurns is the order of a transcript, within the order of sessions.
-func compareTurns(a, b Turn) int {
+func compareTurns(a, b *Turn) int {
 	return cmp.Or(
 		strings.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Seq, b.Seq), a.UpdatedHLC.Compare(b.UpdatedHLC),
 		strings.Compare(instanceBytes(a.LastWriterID), instanceBytes(b.LastWriterID)), strings.Compare(a.ID, b.ID),
 	)
 }
 
-func compareScopes(a, b Scope) int { return strings.Compare(scopeID(a), scopeID(b)) }
+func compareScopes(a, b Scope) int {
+	return cmp.Or(strings.Compare(a.Instance, b.Instance), strings.Compare(a.Project, b.Project), strings.Compare(a.Workspace, b.Workspace))
+}
 
 // indexSlugs makes SlugToID of the live skills.
 func (s *Snapshot) indexSlugs() {

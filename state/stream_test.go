@@ -136,6 +136,9 @@ func TestTheStreamShowsWhatNobodyReads(t *testing.T) {
 	same(t, "memory.written: 1, plan.step.written: 1", skipped.String())
 	same(t, exported(t, a), marshalled(t, s))
 	same(t, 0, len(s.Items))
+	paged, again, err := state.Fold(t.Context(), &reads{Log: a.Log()})
+	must(t, err)
+	same(t, []any{s, skipped}, []any{paged, again})
 }
 
 // TestSessionsOfAnotherScopeAreNotState of a provider that lives elsewhere.
@@ -158,6 +161,9 @@ func TestSessionsOfAnotherScopeAreNotState(t *testing.T) {
 	must(t, err)
 	same(t, exported(t, web), marshalled(t, s))
 	same(t, "session.created of another scope: 1, session.turn_appended of another scope: 1", skipped.String())
+	paged, again, err := state.Fold(t.Context(), &reads{Log: web.Log()}, state.WithScope(state.Scope{Project: "web"}))
+	must(t, err)
+	same(t, []any{s, skipped}, []any{paged, again})
 }
 
 // TestTheSavedSnapshotIsTheNewest: a store keeps one, in parts.

@@ -3,6 +3,7 @@ package eventlog
 import (
 	"context"
 	"fmt"
+	"iter"
 	"unicode/utf8"
 )
 
@@ -48,6 +49,16 @@ type Compacted interface {
 	// was dropped, and one more than the last Seq when the last event was.
 	// Errors: ErrInvalid.
 	Retained(ctx context.Context, stream string) (first int64, err error)
+}
+
+// Scanner is a Log that can show its events without a copy of each, for readers
+// of all of them.
+type Scanner interface {
+	Log
+	// Scan yields what Read returns without a limit, as it was when the scan began,
+	// until the consumer stops or the first error. Whoever gets an event must not
+	// change its payload. Errors: ErrInvalid, that of ctx.
+	Scan(ctx context.Context, stream string, afterSeq int64) iter.Seq2[Event, error]
 }
 
 // Snapshot is what folding a stream up to and including Seq gave. The log does

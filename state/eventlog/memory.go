@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -25,7 +26,7 @@ type memoryStream struct {
 	snapshots []Snapshot // by Seq, at most one each; no payload is changed
 }
 
-var _ Log = (*Memory)(nil)
+var _ Scanner = (*Memory)(nil)
 
 // NewMemory returns an empty log. now gives the time of events that bring none;
 // it is called by the goroutines that append, must be safe for that, and must
@@ -74,6 +75,26 @@ func (m *Memory) Read(ctx context.Context, stream string, afterSeq int64, limit 
 		events[i] = e.Clone()
 	}
 	return events, nil
+}
+
+// Scan implements Scanner.
+func (m *Memory) Scan(ctx context.Context, stream string, afterSeq int64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if err := CheckStream(stream); err != nil {
+			yield(Event{}, err)
+			return
+		}
+		found := m.events(stream)
+		for _, e := range found[min(max(afterSeq, 0), int64(len(found))):] {
+			if err := ctx.Err(); err != nil {
+				yield(Event{}, fmt.Errorf("eventlog: scan: %w", err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (m *Memory) events(stream string) []Event {
