@@ -28,8 +28,9 @@ type Options struct {
 	// for nobody. It must not touch the cluster. The run is the same with and
 	// without it.
 	Observe func(Event)
-	// Stop is asked once a second of virtual time whether to end the run early;
-	// nil never does. The run then fails with ErrStopped.
+	// Stop is asked once a second of virtual time, and before each replica, step
+	// and write of a burst, whether to end the run early; nil never does. The run
+	// then fails with ErrStopped.
 	Stop func() bool
 	// Sample is how often divergence is measured, in virtual time; 0 never.
 	// Without it there are no EventSample and EventEverywhere, and Propagation
@@ -109,6 +110,9 @@ func New(plan Plan, options Options) (*Cluster, error) {
 		return nil, err
 	}
 	for i := range plan.Replicas {
+		if c.stopping() {
+			return nil, ErrStopped
+		}
 		if err := c.add(i, keys); err != nil {
 			return nil, err
 		}
@@ -166,10 +170,18 @@ func (c *Cluster) dial() {
 	c.network.ripen()
 	c.network.tend()
 	c.clock.After(time.Second, c.dial)
-	if c.options.Stop != nil && c.options.Stop() {
-		c.failure = ErrStopped
+	if c.stopping() {
 		c.clock.stop()
 	}
+}
+
+// stopping asks whether to end the run early, and fails it then.
+func (c *Cluster) stopping() bool {
+	if c.options.Stop == nil || !c.options.Stop() {
+		return false
+	}
+	c.failure = ErrStopped
+	return true
 }
 
 // Plan returns what the cluster carries out. It must not be changed.
@@ -224,7 +236,7 @@ func (c *Cluster) Run() error {
 	for i := range c.plan.Steps {
 		s := &c.plan.Steps[i]
 		c.RunFor(s.After)
-		if c.failure != nil {
+		if c.failure != nil || c.stopping() {
 			return c.failure
 		}
 		c.Do(*s)
@@ -301,7 +313,7 @@ func (c *Cluster) mend(r *Replica) {
 		c.fail(InvariantSoundDisk, "replica %d does not start on a sound disk", r.number)
 		return
 	}
-	r.process.slow = 0
+	r.hasten()
 }
 
 // Bound returns how long the fleet may take to become one after the last

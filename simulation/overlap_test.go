@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -97,6 +98,22 @@ func TestAStoppedRunEndsSoon(t *testing.T) {
 	}
 	if asked > 110 || c.Clock().Elapsed() < plan.Rest {
 		t.Errorf("asked %d times, at %s", asked, c.Clock().Elapsed())
+	}
+}
+
+// TestAStoppedRunEndsInTheMiddleOfAnInstant holds that Stop is asked where no time
+// passes either: before each replica, step, and write of a burst.
+func TestAStoppedRunEndsInTheMiddleOfAnInstant(t *testing.T) {
+	burst := simulation.Calm(17, 2)
+	burst.Steps = []simulation.Step{{Act: simulation.ActBurst, Count: 100_000}}
+	steps := simulation.Calm(17, 2)
+	steps.Steps = slices.Repeat([]simulation.Step{{Act: simulation.ActWrite}}, 100_000)
+	for name, plan := range map[string]simulation.Plan{"burst": burst, "steps": steps, "replicas": simulation.Calm(17, 500)} {
+		asked := 0
+		_, err := simulation.Run(plan, simulation.Options{Stop: func() bool { asked++; return asked > 100 }}, nil)
+		if !errors.Is(err, simulation.ErrStopped) || asked > 110 {
+			t.Errorf("%s: error %v, asked %d times", name, err, asked)
+		}
 	}
 }
 

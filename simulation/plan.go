@@ -49,7 +49,7 @@ type Plan struct {
 	Withheld []string
 	// Newer are the replicas that run a later build.
 	Newer []int
-	// PageBytes bounds what one answer carries; 0 leaves the default.
+	// PageBytes bounds what one answer carries, from 256; 0 leaves the default.
 	PageBytes int
 	// ParkedMax bounds what each store keeps parked; 0 leaves the default.
 	ParkedMax int

@@ -17,6 +17,14 @@ const (
 	countMax = 1_000_000
 	// bytesMax is the largest body that an agent can write.
 	bytesMax = 60 << 10
+	// recordBytes is about what a record has besides its body, and heldMax how many
+	// bytes of records all replicas may hold together: a run takes three or four
+	// times as much memory.
+	recordBytes = 400
+	heldMax     = 4 << 30
+	// pageBytesMin keeps a budget from being so small that a fleet takes days to
+	// send what it has: what may be read follows from it.
+	pageBytesMin = 256
 	// century is the longest time anywhere: stamps and Go's durations have room
 	// for more.
 	century = 100 * 365 * 24 * time.Hour
@@ -37,7 +45,7 @@ func (p *Plan) settings() []setting {
 		setting{name: "heartbeat", value: &p.HeartbeatEvery}.lasting(100*time.Millisecond, century),
 		setting{name: "timeout", value: &p.RequestTimeout}.lasting(100*time.Millisecond, century),
 		setting{name: "tick", value: &p.TickEvery}.lasting(10*time.Millisecond, century),
-		setting{name: "page-bytes", value: &p.PageBytes}.within(0, 1<<30),
+		setting{name: "page-bytes", value: &p.PageBytes}.within(pageBytesMin, 1<<30).orDefault(),
 		setting{name: "parked-max", value: &p.ParkedMax}.within(0, 1<<30),
 		setting{name: "absent", value: &p.Absent}.within(0, float64(p.Replicas-1)),
 		setting{name: "newer", value: &p.Newer}.within(0, float64(p.Replicas-1)),

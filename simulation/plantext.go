@@ -97,7 +97,7 @@ type planReader struct {
 func ParsePlan(text string) (Plan, error) {
 	r := planReader{lines: map[string]int{}}
 	number := 0
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) { // some editors begin every text with it
 		number++
 		line, _, _ = strings.Cut(line, "#")
 		fields := strings.Fields(line)
@@ -133,7 +133,7 @@ func (r *planReader) line(number int, fields []string) error {
 	if !r.begun {
 		r.begun = true
 		if got := strings.Join(fields, " "); got != planVersion {
-			return fmt.Errorf("it begins with %q, a plan begins with %q", got, planVersion)
+			return fmt.Errorf("it begins with %.60q, a plan begins with %q", got, planVersion)
 		}
 		return nil
 	}
@@ -142,7 +142,7 @@ func (r *planReader) line(number int, fields []string) error {
 		return r.step(after, fields[1:])
 	}
 	if len(r.steps) > 0 {
-		return fmt.Errorf("%q is no step: a step begins with + and the time since the one before, and settings come before all steps", fields[0])
+		return fmt.Errorf("%.60q is no step: a step begins with + and the time since the one before, and settings come before all steps", fields[0])
 	}
 	key, rest := fields[0], fields[1:]
 	if key == "replica" && len(rest) > 0 {
@@ -181,7 +181,7 @@ func (r *planReader) replica(fields, rest []string) error {
 	}
 	n, err := strconv.Atoi(fields[1])
 	if err != nil || n < 0 || n >= r.plan.Replicas {
-		return fmt.Errorf("%q is none of %d replicas, which are numbered from 0", fields[1], r.plan.Replicas)
+		return fmt.Errorf("%.60q is none of %d replicas, which are numbered from 0", fields[1], r.plan.Replicas)
 	}
 	r.plan.pad()
 	return parsePairs(r.plan.replicaSettings(n), rest)
@@ -192,7 +192,7 @@ func (r *planReader) step(after string, fields []string) error {
 	var s Step
 	var err error
 	if s.After, err = time.ParseDuration(after); err != nil {
-		return fmt.Errorf("the time since the step before: %w", err)
+		return fmt.Errorf("the time since the step before: %w", brief(err))
 	}
 	words := 0
 	known := settingsByName(s.settings(replicasMax))
@@ -201,12 +201,12 @@ func (r *planReader) step(after string, fields []string) error {
 	}
 	s.Act = Act(strings.Join(fields[:words], " "))
 	if !slices.Contains(Acts(), s.Act) {
-		return fmt.Errorf("%q is no act; acts are %s", s.Act, actNames())
+		return fmt.Errorf("%.60q is no act; acts are %s", s.Act, actNames())
 	}
 	fields = fields[words:]
 	if len(fields) > 0 && isNumber(fields[0]) {
 		if s.Replica, err = strconv.Atoi(fields[0]); err != nil {
-			return err
+			return fmt.Errorf("%.60q is the number of no replica", fields[0])
 		}
 		fields = fields[1:]
 	}
@@ -215,6 +215,15 @@ func (r *planReader) step(after string, fields []string) error {
 	}
 	r.plan.Steps = append(r.plan.Steps, s)
 	return nil
+}
+
+// brief is an error of package time or strconv without what it quotes, which may
+// be as long as a text.
+func brief(err error) error {
+	if text := err.Error(); len(text) > 120 {
+		return errors.New(strings.ToValidUTF8(text[:60], "") + "...")
+	}
+	return err
 }
 
 func isNumber(text string) bool { return text[0] >= '0' && text[0] <= '9' || text[0] == '-' }
@@ -243,7 +252,7 @@ func parsePairs(settings []setting, fields []string) error {
 		s, known := byName[name]
 		switch {
 		case !known:
-			return fmt.Errorf("unknown setting %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(settingsByName(settings))), ", "))
+			return fmt.Errorf("unknown setting %.60q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(settingsByName(settings))), ", "))
 		case s == nil:
 			return fmt.Errorf("%s is set twice", name)
 		case len(fields) < 2:
@@ -251,7 +260,7 @@ func parsePairs(settings []setting, fields []string) error {
 		}
 		byName[name] = nil
 		if err := s.parse(fields[1]); err != nil {
-			return fmt.Errorf("%s %s: %w", name, fields[1], err)
+			return fmt.Errorf("%s %.60s: %w", name, fields[1], brief(err))
 		}
 	}
 	return nil

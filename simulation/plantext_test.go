@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -38,7 +39,7 @@ func roundTrip(t rapid.TB, plan simulation.Plan) simulation.Plan {
 func TestEveryFieldHasItsSetting(t *testing.T) {
 	var plan simulation.Plan
 	fill(t, reflect.ValueOf(&plan).Elem(), "Plan")
-	plan.Replicas, plan.Grants[0] = 2, simulation.GrantKnown
+	plan.Replicas, plan.Grants[0], plan.PageBytes = 2, simulation.GrantKnown, 300
 	if diff := cmp.Diff(plan, roundTrip(t, plan)); diff != "" {
 		t.Errorf("the text form loses (-) or changes:\n%s\n%s", diff, plan.Text())
 	}
@@ -141,7 +142,7 @@ func planByHand(t *rapid.T, pace time.Duration) simulation.Plan {
 	plan.Gossip = rapid.Bool().Draw(t, "gossip")
 	plan.HeartbeatEvery = duration(time.Second, 20*time.Second, "heartbeat")
 	plan.RequestTimeout = duration(time.Second, 20*time.Second, "timeout")
-	plan.PageBytes = rapid.SampledFrom([]int{0, 1, 500}).Draw(t, "page bytes")
+	plan.PageBytes = rapid.SampledFrom([]int{0, 256, 500}).Draw(t, "page bytes")
 	plan.ParkedMax = rapid.IntRange(0, 3).Draw(t, "parked")
 	plan.Absent = rapid.SliceOfNDistinct(replica, 0, plan.Replicas, rapid.ID[int]).Draw(t, "absent")
 	weather := func() (w simulation.Weather) {
@@ -236,6 +237,8 @@ func TestABadPlanIsRefusedWithItsLine(t *testing.T) {
 		{"a group of nobody", header + "+1s partition group 0,99\n", "line 6: partition: group 0,99: a group has no place for 99"},
 		{"a jump back", header + "+1s jump for -1h\n", "line 6: step 1: jump: for is -1h0m0s"},
 		{"a run of ages", header + "+500000h write 0\n+1s jump for 500000h\n", "line 7: step 2: the plan takes longer than"},
+		{"a page of nothing", header + "page-bytes 3\n", "line 6: page-bytes is 3, neither 0 nor within 256 to"},
+		{"more than memory holds", header + "+1s burst 0 count 20000 bytes 60000\n+0s burst 1 count 20000 bytes 60000\n", "line 7: step 2: with what this writes all replicas hold more than 4 GiB"},
 		{"a setting after a step", header + "+1s write 0\nrest 1s\n", `line 7: "rest" is no step`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -244,6 +247,32 @@ func TestABadPlanIsRefusedWithItsLine(t *testing.T) {
 				t.Errorf("want an error with %q, got %v", test.want, err)
 			}
 		})
+	}
+}
+
+// TestAnErrorOfAPlanIsShort holds that what is wrong with a text is said in a few
+// lines, however long what stands there is.
+func TestAnErrorOfAPlanIsShort(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	digits := strings.Repeat("7", 1<<20)
+	for _, text := range []string{
+		long, header + long, header + long + " 1", header + "rest " + long, header + "rest " + digits, header + "tick " + digits + "s", header + "seed " + digits,
+		header + "topology " + long, header + "gossip " + long, header + "absent " + long, header + "replica " + long, header + "replica 1 withheld " + strings.ToUpper(long),
+		header + "replica 1 skew " + long, header + "weather loss " + long, header + "weather loss " + digits, header + "weather " + long + " 1",
+		header + "+" + long + " write 0", header + "+" + digits + "s write 0", header + "+1s " + long, header + "+1s write " + digits, header + "+1s write 0 count " + digits,
+		header + "+1s write 0 " + long, header + "+1s write 0 group " + digits, header + "+1s write 0\n" + long,
+	} {
+		_, err := simulation.ParsePlan(text)
+		if !errors.Is(err, simulation.ErrPlan) || len(err.Error()) > 1500 {
+			t.Errorf("%.80q: an error of %d bytes: %.300v", text, len(fmt.Sprint(err)), err)
+		}
+	}
+}
+
+// TestAMarkOfByteOrderIsNoPartOfAPlan holds it of the one that editors write.
+func TestAMarkOfByteOrderIsNoPartOfAPlan(t *testing.T) {
+	if _, err := simulation.ParsePlan("\ufeff" + header); err != nil {
+		t.Error(err)
 	}
 }
 

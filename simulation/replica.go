@@ -54,6 +54,7 @@ type process struct {
 	commits   []store.Commit         // local ones that the engine was not told of
 	queue     []fleetsync.ApplyBatch // for the committer, in order
 	busy      bool                   // the committer works on the first
+	turns     uint64                 // how often it has begun to
 	answerAt  time.Time              // when the newest answer arrives
 	localAt   time.Time              // when the newest commit is told
 	slow      time.Duration          // added to each store operation
@@ -296,8 +297,30 @@ func (r *Replica) commitNext() {
 		return
 	}
 	p.busy = true
-	delay := c.dice.duration(0, 10*time.Millisecond) + c.dice.duration(0, p.slow)
-	c.clock.After(delay, func() { r.turn(p, func() { r.carryOut(p) }) })
+	p.turns++
+	r.commitAfter(c.dice.duration(0, 10*time.Millisecond) + c.dice.duration(0, p.slow))
+}
+
+// commitAfter lets the committer end what it works on after a delay, if that is
+// not done by then.
+func (r *Replica) commitAfter(delay time.Duration) {
+	p := r.process
+	turn := p.turns
+	r.cluster.clock.After(delay, func() {
+		r.turn(p, func() {
+			if p.busy && p.turns == turn {
+				r.carryOut(p)
+			}
+		})
+	})
+}
+
+// hasten ends what makes the committer slow, also for what it works on already.
+func (r *Replica) hasten() {
+	r.process.slow = 0
+	if r.process.busy {
+		r.commitAfter(r.cluster.dice.duration(0, 10*time.Millisecond))
+	}
 }
 
 // carryOut does one store operation of the engine and sends the answer, which

@@ -22,6 +22,8 @@ type setting struct {
 	names []string
 	// low and high are what numbers may be, durations in nanoseconds.
 	low, high float64
+	// orZero says that 0, which leaves a default, is no number to be held to that.
+	orZero bool
 	// always says that zero is written too, since it reads better.
 	always bool
 }
@@ -38,6 +40,11 @@ func (s setting) within(low, high float64) setting {
 // lasting sets what a duration may be.
 func (s setting) lasting(low, high time.Duration) setting {
 	return s.within(float64(low), float64(high))
+}
+
+func (s setting) orDefault() setting {
+	s.orZero = true
+	return s
 }
 
 func (s setting) written() setting {
@@ -178,7 +185,7 @@ func (s *setting) check() error {
 		return nil
 	case *string:
 		if strings.ContainsFunc(*v, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }) {
-			return fmt.Errorf("%s is %q: it has lower-case letters, digits and - alone", s.name, *v)
+			return fmt.Errorf("%s is %.60q: it has lower-case letters, digits and - alone", s.name, *v)
 		}
 		return nil
 	}
@@ -215,11 +222,14 @@ func (s *setting) numbers() (numbers []float64) {
 
 // bound is false for what is not a number.
 func (s *setting) bound(v float64) error {
-	if v >= s.low && v <= s.high {
+	if v >= s.low && v <= s.high || s.orZero && v == 0 {
 		return nil
 	}
 	if _, lasts := s.value.(*time.Duration); lasts {
 		return fmt.Errorf("%s is %s, not within %s to %s", s.name, time.Duration(v), time.Duration(s.low), time.Duration(s.high))
+	}
+	if s.orZero {
+		return fmt.Errorf("%s is %g, neither 0 nor within %g to %g", s.name, v, s.low, s.high)
 	}
 	return fmt.Errorf("%s is %g, not within %g to %g", s.name, v, s.low, s.high)
 }

@@ -186,12 +186,15 @@ func (s *shrinker) calm() (shorter bool) {
 	return shorter
 }
 
-// shorten makes the numbers of steps smaller and rounder.
+// shorten makes the numbers of steps smaller and rounder. A peer is one of them:
+// of most acts it means nothing, or is the number of a pack.
 func (s *shrinker) shorten() (shorter bool) {
 	for i := len(s.Plan.Steps) - 1; i >= 0; i-- {
 		shorter = s.lessen(func(p *Plan) *time.Duration { return &p.Steps[i].After }) || shorter
 		shorter = s.lessen(func(p *Plan) *time.Duration { return &p.Steps[i].For }) || shorter
 		shorter = s.fewer(func(p *Plan) *int { return &p.Steps[i].Count }) || shorter
+		shorter = s.fewer(func(p *Plan) *int { return &p.Steps[i].Bytes }) || shorter
+		shorter = s.fewer(func(p *Plan) *int { return &p.Steps[i].Peer }) || shorter
 		shorter = s.try(func(p *Plan) { p.Steps[i].Group &= p.Steps[i].Group - 1 }) || shorter
 	}
 	return s.lessen(func(p *Plan) *time.Duration { return &p.Rest }) || shorter

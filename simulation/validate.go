@@ -98,16 +98,20 @@ func (p *Plan) wrongParts() *wrong {
 	return nil
 }
 
-// wrongSteps checks the steps one by one, and how long they take together.
+// wrongSteps checks the steps one by one, and how long they take and how much
+// they write together.
 func (p *Plan) wrongSteps() *wrong {
 	if len(p.Steps) > stepsMax {
 		return &wrong{step: stepsMax, err: fmt.Errorf("%d steps, at most %d", len(p.Steps), stepsMax)}
 	}
-	left := century - p.Rest
+	left, held := century-p.Rest, int64(0)
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if err := s.wrong(p.Replicas); err != nil {
 			return &wrong{step: i, err: err}
+		}
+		if held += s.written() * int64(p.Replicas); held > heldMax {
+			return &wrong{step: i, err: fmt.Errorf("with what this writes all replicas hold more than %d GiB together", heldMax>>30)}
 		}
 		if left -= s.After; left >= 0 && s.Act == ActJump {
 			left -= s.For
@@ -117,6 +121,20 @@ func (p *Plan) wrongSteps() *wrong {
 		}
 	}
 	return nil
+}
+
+// written is about how many bytes of records a step makes.
+func (s *Step) written() int64 {
+	count, body := 1, s.Bytes
+	switch s.Act {
+	case ActBurst:
+		count = s.Count
+	case ActImport:
+		count, body = s.Count, 120
+	case ActLarge:
+		count, body = s.Count, largeBytes(s.Count)
+	}
+	return int64(count) * int64(body+recordBytes)
 }
 
 func (s *Step) wrong(replicas int) error {

@@ -121,7 +121,7 @@ func (r *Replica) burst(count, bytes int) error {
 		if _, err := r.State().Memory().Write(context.Background(), item); err != nil {
 			return err
 		}
-		if r.process == nil {
+		if r.process == nil || r.cluster.stopping() {
 			return nil // it died writing
 		}
 	}
@@ -141,7 +141,7 @@ func (r *Replica) importPack(pack, count int) error {
 		if _, err := r.State().Skills().Upsert(context.Background(), sk); err != nil {
 			return err
 		}
-		if r.process == nil {
+		if r.process == nil || r.cluster.stopping() {
 			return nil // it died writing
 		}
 	}
@@ -152,21 +152,26 @@ func (r *Replica) importPack(pack, count int) error {
 // large writes skills of up to the limit of a body: some are too large to be
 // gossiped, and a few dozen are more than one page.
 func (r *Replica) large(count int) error {
+	size := largeBytes(count)
 	for range count {
-		size := 15_000
-		if count < 10 {
-			size = 65_100
-		}
 		slug := fmt.Sprintf("large-%d", r.cluster.dice.IntN(1<<30))
 		_, err := r.State().Skills().Upsert(context.Background(), state.Skill{Slug: slug, Body: r.cluster.text(size)})
 		if err != nil {
 			return err
 		}
-		if r.process == nil {
+		if r.process == nil || r.cluster.stopping() {
 			return nil
 		}
 	}
 	return nil
+}
+
+// largeBytes is the size of each of so many large records.
+func largeBytes(count int) int {
+	if count < 10 {
+		return 65_100
+	}
+	return 15_000
 }
 
 // private writes what must never leave the machine.

@@ -38,7 +38,7 @@ const (
 func (s *Scenario) fields() []field {
 	return []field{
 		scalar("name", "text", &s.Name, parseText),
-		scalar("seed", "a number from 0", &s.Seed, parseSeed),
+		scalar("seed", "a number from 0", &s.Seed, func(text string) (uint64, error) { s.Seeded = true; return parseSeed(text) }),
 		scalar("duration", wantDuration, &s.Duration, parseDuration),
 		scalar("heartbeat", wantDuration, &s.Heartbeat, parseDuration),
 		scalar("timeout", wantDuration, &s.Timeout, parseDuration),
@@ -97,7 +97,7 @@ func (l *Link) join(sites []string) error {
 
 func (w *Writes) fields() []field {
 	return []field{
-		words("sites", "names of sites", func(names []string) error { w.Sites = names; return nil }),
+		words("sites", "names of sites", w.choose),
 		scalar("rate", wantRate, &w.Rate, parseRate),
 		scalar("quiet", wantSpan, &w.Quiet, parseSpan),
 		scalar("new", wantShare, &w.New, parseShare),
@@ -106,6 +106,16 @@ func (w *Writes) fields() []field {
 		scalar("keys", "a whole number", &w.Keys, strconv.Atoi),
 		scalar("size", wantSizes, &w.Size, sizeRange),
 	}
+}
+
+// choose takes the names of sites. An empty list would be no site at all, and is
+// in a Writes every one.
+func (w *Writes) choose(names []string) error {
+	if len(names) == 0 {
+		return errForm
+	}
+	w.Sites = names
+	return nil
 }
 
 func (f *Faults) fields() []field {

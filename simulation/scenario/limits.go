@@ -37,4 +37,7 @@ const (
 	// stepsMax bounds what a plan may have to do: about a million records on
 	// one machine are too many, and a scenario of this size runs for an hour.
 	stepsMax = 200_000
+	// heldMax bounds the bodies that all machines hold together, in bytes: a run
+	// takes three or four times as much memory.
+	heldMax = 2 << 30
 )

@@ -68,7 +68,8 @@ func Parse(r io.Reader) (*Scenario, error) {
 	if len(text) > bytesMax {
 		return nil, &Error{Text: fmt.Sprintf("it is larger than %d bytes", bytesMax)}
 	}
-	root, err := parseTree(string(text))
+	// Some editors begin every text with a byte order mark.
+	root, err := parseTree(strings.TrimPrefix(string(text), "\ufeff"))
 	if err != nil {
 		return nil, err
 	}

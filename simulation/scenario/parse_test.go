@@ -77,7 +77,7 @@ faults: {crashes: 7/w, downtime: 0..1m, dropouts: 0, partitions: 2/d, disk_error
 `)
 	ms := time.Millisecond
 	want := &scenario.Scenario{
-		Name: "quoted: text", Seed: 1<<64 - 1, Duration: 36 * time.Hour, Heartbeat: 1500 * ms, Timeout: 250 * ms, Hub: "a",
+		Name: "quoted: text", Seed: 1<<64 - 1, Seeded: true, Duration: 36 * time.Hour, Heartbeat: 1500 * ms, Timeout: 250 * ms, Hub: "a",
 		Sites: []scenario.Site{
 			{Name: "a", Agents: 1, Zone: 9 * time.Hour},
 			{Name: "b", Agents: 3, Zone: -5 * time.Hour, Withholds: "memory", Absences: []scenario.Absence{
@@ -109,37 +109,57 @@ faults: {crashes: 7/w, downtime: 0..1m, dropouts: 0, partitions: 2/d, disk_error
 	}
 }
 
+// TestSeedZeroIsASeed holds that a seed which was chosen is told from none, and
+// that a byte order mark is no part of the text.
+func TestSeedZeroIsASeed(t *testing.T) {
+	for text, seeded := range map[string]bool{two: false, two + "seed: 0\n": true, "\ufeff" + two + "seed: 0\n": true} {
+		if s := parse(t, text); s.Seeded != seeded || s.Seed != 0 {
+			t.Errorf("%q: seed %d, chosen %t", text, s.Seed, s.Seeded)
+		}
+	}
+}
+
 // TestAMistakeIsNamedWithItsLine holds the text of each error: people mend a
 // file by it.
 func TestAMistakeIsNamedWithItsLine(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"nothing":            {"", "it is empty; a scenario has sites, see docs/scenarios.md"},
-		"only a comment":     {"# later\n", "it is empty; a scenario has sites, see docs/scenarios.md"},
-		"no mapping":         {"- a\n", "line 1: want fields: name, seed, duration, heartbeat, timeout, gossip, hub, sites, links, writes, faults"},
-		"no YAML":            {"name: a\nsites: [\n", "line 2: it is no YAML: sequence end token ']' not found"},
-		"two documents":      {two + "---\n" + two, "line 2: a second document begins here; a scenario is one"},
-		"an alias":           {"sites: &all\n- name: a\nlinks: *all\n", "line 1: anchors, aliases and tags are not supported; write it out"},
-		"an unknown field":   {two + "\ndurration: 3d\n", "line 3: durration: there is no such field here, did you mean duration?; there is name, seed, duration, heartbeat, timeout, gossip, hub, sites, links, writes, faults"},
-		"an unknown inside":  {"sites:\n- name: a\n  agnets: 3\n", "line 3: sites[0].agnets: there is no such field here, did you mean agents?; there is name, agents, clock_error, zone, withholds, absences"},
-		"a field twice":      {"name: a\nname: b\n", `line 2: it is no YAML: mapping key "name" already defined at [1:1]`},
-		"no value":           {two + "duration:\n", "line 2: duration: it has no value; want a duration such as 30d, 4h, 90s or 1d12h"},
-		"a list for a value": {two + "duration: [1d]\n", "line 2: duration: want a duration such as 30d, 4h, 90s or 1d12h"},
-		"a value for a list": {"sites: a\n", "line 1: sites: want a list of sites, each behind a hyphen"},
-		"a word in a list":   {"sites:\n- a\n", "line 2: sites[0]: want fields: name, agents, clock_error, zone, withholds, absences"},
-		"no unit":            {two + "duration: 30\n", `line 2: duration: "30", want a duration such as 30d, 4h, 90s or 1d12h`},
-		"a negative time":    {two + "duration: -3d\n", `line 2: duration: "-3d", want a duration such as 30d, 4h, 90s or 1d12h`},
-		"an endless time":    {two + "duration: 999999999999w\n", `line 2: duration: "999999999999w", want a duration such as 30d, 4h, 90s or 1d12h`},
-		"too long a time":    {two + "duration: 2000d\n", "line 2: duration: 2000d, want 1m0s to 400d"},
-		"a negative rate":    {two + "writes:\n- rate: -5/h\n", `line 3: writes[0].rate: "-5/h", want a rate such as 5/h or 2/d, or 0`},
-		"a bare rate":        {two + "writes:\n- rate: 5\n", `line 3: writes[0].rate: "5", want a rate such as 5/h or 2/d, or 0`},
-		"too high a rate":    {two + "writes:\n- rate: 99/s\n", "line 3: writes[0].rate: 356400 an hour, want 0 to 3600"},
-		"a share of more":    {two + "links:\n- between: [a, b]\n  loss: 70%\n", "line 4: links[0].loss: 70%, want up to 50%"},
-		"a share without %":  {two + "links:\n- between: [a, b]\n  loss: 0.1\n", `line 4: links[0].loss: "0.1", want a share such as 5% or 0.5%`},
-		"a mix of 120%":      {two + "writes:\n- new: 70%\n  edits: 50%\n  deletes: 0\n", "line 3: writes[0]: new, edits and deletes are 120% together, want 100%"},
-		"a range backwards":  {two + "links:\n- between: [a, b]\n  latency: 80ms..20ms\n", `line 4: links[0].latency: "80ms..20ms": 80ms is more than 20ms`},
-		"too large a body":   {two + "writes:\n- size: 1MiB\n", "line 3: writes[0].size: 1048576 to 1048576 bytes, want 1 to 61440"},
-		"a bare bandwidth":   {two + "links:\n- {between: [a, b], bandwidth: 10}\n", `line 3: links[0].bandwidth: "10", want a bandwidth such as 10Mbit/s or 64KiB/s`},
-		"too narrow a line":  {two + "links:\n- {between: [a, b], bandwidth: 1B/s}\n", "line 3: links[0].bandwidth: 1, want 1024 to 10737418240"},
+		"nothing":               {"", "it is empty; a scenario has sites, see docs/scenarios.md"},
+		"only a comment":        {"# later\n", "it is empty; a scenario has sites, see docs/scenarios.md"},
+		"no mapping":            {"- a\n", "line 1: want fields: name, seed, duration, heartbeat, timeout, gossip, hub, sites, links, writes, faults"},
+		"no YAML":               {"name: a\nsites: [\n", "line 2: it is no YAML: sequence end token ']' not found"},
+		"two documents":         {two + "---\n" + two, "line 2: a second document begins here; a scenario is one"},
+		"an alias":              {"sites: &all\n- name: a\nlinks: *all\n", "line 1: anchors, aliases and tags are not supported; write it out"},
+		"an unknown field":      {two + "\ndurration: 3d\n", "line 3: durration: there is no such field here, did you mean duration?; there is name, seed, duration, heartbeat, timeout, gossip, hub, sites, links, writes, faults"},
+		"an unknown inside":     {"sites:\n- name: a\n  agnets: 3\n", "line 3: sites[0].agnets: there is no such field here, did you mean agents?; there is name, agents, clock_error, zone, withholds, absences"},
+		"a field twice":         {"name: a\nname: b\n", `line 2: it is no YAML: mapping key "name" already defined at [1:1]`},
+		"no value":              {two + "duration:\n", "line 2: duration: it has no value; want a duration such as 30d, 4h, 90s or 1d12h"},
+		"a list for a value":    {two + "duration: [1d]\n", "line 2: duration: want a duration such as 30d, 4h, 90s or 1d12h"},
+		"a value for a list":    {"sites: a\n", "line 1: sites: want a list of sites, each behind a hyphen"},
+		"a word in a list":      {"sites:\n- a\n", "line 2: sites[0]: want fields: name, agents, clock_error, zone, withholds, absences"},
+		"no unit":               {two + "duration: 30\n", `line 2: duration: "30", want a duration such as 30d, 4h, 90s or 1d12h`},
+		"a negative time":       {two + "duration: -3d\n", `line 2: duration: "-3d", want a duration such as 30d, 4h, 90s or 1d12h`},
+		"an endless time":       {two + "duration: 999999999999w\n", `line 2: duration: "999999999999w", want a duration such as 30d, 4h, 90s or 1d12h`},
+		"too long a time":       {two + "duration: 2000d\n", "line 2: duration: 2000d, want 1m0s to 400d"},
+		"a negative rate":       {two + "writes:\n- rate: -5/h\n", `line 3: writes[0].rate: "-5/h", want a rate such as 5/h or 2/d, or 0`},
+		"a bare rate":           {two + "writes:\n- rate: 5\n", `line 3: writes[0].rate: "5", want a rate such as 5/h or 2/d, or 0`},
+		"too high a rate":       {two + "writes:\n- rate: 99/s\n", "line 3: writes[0].rate: 356400 an hour, want 0 to 3600"},
+		"a share of more":       {two + "links:\n- between: [a, b]\n  loss: 70%\n", "line 4: links[0].loss: 70%, want up to 50%"},
+		"a share without %":     {two + "links:\n- between: [a, b]\n  loss: 0.1\n", `line 4: links[0].loss: "0.1", want a share such as 5% or 0.5%`},
+		"a mix of 120%":         {two + "writes:\n- new: 70%\n  edits: 50%\n  deletes: 0\n", "line 3: writes[0]: new, edits and deletes are 120% together, want 100%"},
+		"a range backwards":     {two + "links:\n- between: [a, b]\n  latency: 80ms..20ms\n", `line 4: links[0].latency: "80ms..20ms": 80ms is more than 20ms`},
+		"too large a body":      {two + "writes:\n- size: 1MiB\n", "line 3: writes[0].size: 1048576 to 1048576 bytes, want 1 to 61440"},
+		"a bare bandwidth":      {two + "links:\n- {between: [a, b], bandwidth: 10}\n", `line 3: links[0].bandwidth: "10", want a bandwidth such as 10Mbit/s or 64KiB/s`},
+		"too narrow a line":     {two + "links:\n- {between: [a, b], bandwidth: 1B/s}\n", `line 3: links[0].bandwidth: "1B/s": too little, want 1KiB/s or more`},
+		"bits that are no byte": {two + "links:\n- {between: [a, b], bandwidth: 7bit/s}\n", `line 3: links[0].bandwidth: "7bit/s": too little, want 8192bit/s or more`},
+		"no bandwidth":          {two + "links:\n- {between: [a, b], bandwidth: 0.001Mbit/s}\n", `line 3: links[0].bandwidth: "0.001Mbit/s": too little, want 0.008192Mbit/s or more`},
+		"writes at no site":     {two + "writes:\n- sites: []\n", "line 3: writes[0].sites: 0 names, want names of sites"},
+		"an absence at the end": {"duration: 1d\nsites:\n- {name: a, agents: 2, absences: [{at: 1d, for: 1s}]}\n", "line 3: sites[0].absences[0].at: 1d, want 0s to 23h59m59s"},
+		"absences without end": {"duration: 400d\nsites:\n- {name: a, agents: 2, absences: [{for: 1s, every: 1001ms}]}\n",
+			"line 3: sites[0].absences[0].every: with this there are about 138101900 writes and faults in 400d, want up to 200000: let it come less often"},
+		"cuts without end": {"duration: 400d\n" + two + "links:\n- {between: [a, b], cuts: [{for: 1s, every: 1001ms}]}\n",
+			"line 4: links[0].cuts[0].every: with this there are about 69050950 writes and faults in 400d, want up to 200000: let it come less often"},
+		"too many bytes": {"duration: 400d\n" + two + "writes:\n- {rate: 10/h, size: 60KiB}\n",
+			"line 3: writes: about 20.9 GiB on all agents together, want up to 2: take a shorter time, fewer agents, lower rates or smaller sizes"},
 		"half a line":        {two + "links:\n- from: a\n", "line 3: links[0]: want between, or from and to"},
 		"three ends":         {two + "links:\n- between: [a, b, a]\n", "line 3: links[0].between: 3 names, want the names of two sites, such as [home, office]"},
 		"no such site":       {two + "links:\n- between: [a, c]\n", `line 3: links[0]: there is no site "c"; there is a, b`},
@@ -155,7 +175,7 @@ func TestAMistakeIsNamedWithItsLine(t *testing.T) {
 		"what is withheld":   {"sites:\n- {name: a, agents: 2, withholds: all}\n", `line 2: sites[0].withholds: "all", want skill or memory`},
 		"more absent agents": {"sites:\n- name: a\n  agents: 2\n  absences:\n  - {agents: 3, at: 0, for: 1h}\n", "line 5: sites[0].absences[0].agents: 3, want 0 to 2"},
 		"an absence of zero": {"sites:\n- name: a\n  agents: 2\n  absences:\n  - {at: 1h}\n", "line 5: sites[0].absences[0].for: 0s, want 1s to 400d"},
-		"one after the end":  {"sites:\n- name: a\n  agents: 2\n  absences:\n  - {at: 3d, for: 1h}\n", "line 5: sites[0].absences[0].at: 3d, want 0s to 1d"},
+		"one after the end":  {"sites:\n- name: a\n  agents: 2\n  absences:\n  - {at: 3d, for: 1h}\n", "line 5: sites[0].absences[0].at: 3d, want 0s to 23h59m59s"},
 		"one that is cut":    {"sites:\n- name: a\n  agents: 2\n  absences:\n  - {at: 20h, for: 5h}\n", "line 5: sites[0].absences[0].for: 5h0m0s from 20h0m0s on is longer than the duration of 1d, at which it would end"},
 		"a cut that is cut":  {two + "links:\n- {between: [a, b], cuts: [{at: 0, for: 30h}]}\n", "line 3: links[0].cuts[0].for: 30h0m0s from 0s on is longer than the duration of 1d, at which it would end"},
 		"one in itself":      {"sites:\n- name: a\n  agents: 2\n  absences:\n  - {at: 0, for: 3h, every: 2h}\n", "line 5: sites[0].absences[0].every: 2h0m0s, want more than the 3h0m0s that it lasts"},

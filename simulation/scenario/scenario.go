@@ -7,8 +7,9 @@ import "time"
 type Scenario struct {
 	// Name is what reports call it.
 	Name string
-	// Seed is the first seed to run; 0 leaves the choice to the caller.
-	Seed uint64
+	// Seed is the first seed to run, if Seeded; else the choice is the caller's.
+	Seed   uint64
+	Seeded bool
 	// Duration is the virtual time until all faults end.
 	Duration time.Duration
 	// Heartbeat is the interval between comparisons with partners, and Timeout

@@ -117,7 +117,7 @@ func (s *Scenario) checkSite(i int, at string) error {
 }
 
 func (s *Scenario) checkWindow(at string, w Window) error {
-	if err := lasting(at+".at", w.At, 0, s.Duration); err != nil {
+	if err := lasting(at+".at", w.At, 0, s.Duration-time.Second); err != nil {
 		return err
 	}
 	if err := lasting(at+".for", w.For, time.Second, durationMax); err != nil {
@@ -272,19 +272,69 @@ func (s *Scenario) checkFaults() error {
 	return nil
 }
 
-// checkSteps bounds what a plan will have to do.
+// checkSteps bounds what a plan will have to do, before anything of it is
+// drawn.
 func (s *Scenario) checkSteps() error {
 	hours := s.Duration.Hours()
-	rate := s.Faults.Partitions + float64(s.Agents())*(s.Faults.Crashes+s.Faults.Dropouts+s.Faults.DiskErrors)
+	steps := hours * (s.Faults.Partitions + float64(s.Agents())*(s.Faults.Crashes+s.Faults.Dropouts+s.Faults.DiskErrors))
+	bodies := 0.0 // bytes, on one machine
 	for i := range s.Writes {
-		for j := range s.Sites {
-			if s.Writes[i].at(s.Sites[j].Name) {
-				rate += s.Writes[i].Rate * float64(s.Sites[j].Agents)
+		w := &s.Writes[i]
+		made := w.Rate * hours * float64(s.writers(w))
+		steps += made
+		bodies += made * (w.New + w.Edits) * float64(w.Size.Min+w.Size.Max) / 2
+	}
+	if steps > stepsMax {
+		return invalid("duration", "%s of these rates is about %.0f writes and faults, want up to %d: take a shorter time, fewer agents or lower rates", spell(s.Duration), steps, stepsMax)
+	}
+	if held := bodies * float64(s.Agents()); held > heldMax {
+		return invalid("writes", "about %.1f GiB on all agents together, want up to %d: take a shorter time, fewer agents, lower rates or smaller sizes", held/(1<<30), heldMax>>30)
+	}
+	return s.checkOutages(steps)
+}
+
+// writers is how many agents make these writes.
+func (s *Scenario) writers(w *Writes) int {
+	count := 0
+	for i := range s.Sites {
+		if w.at(s.Sites[i].Name) {
+			count += s.Sites[i].Agents
+		}
+	}
+	return count
+}
+
+// checkOutages bounds what absences and cuts add to so many steps: an absence
+// has a begin and an end for each agent, a cut is one step for each direction.
+func (s *Scenario) checkOutages(steps float64) error {
+	add := func(at string, w Window, each int) error {
+		times := 1.0
+		if w.Every > 0 {
+			times = math.Ceil(float64(s.Duration-w.At) / float64(w.Every))
+		}
+		if steps += times * float64(each); steps > stepsMax {
+			return invalid(at+".every", "with this there are about %.0f writes and faults in %s, want up to %d: let it come less often", steps, spell(s.Duration), stepsMax)
+		}
+		return nil
+	}
+	for i := range s.Sites {
+		for j := range s.Sites[i].Absences {
+			a := &s.Sites[i].Absences[j]
+			away := a.Agents
+			if away == 0 {
+				away = s.Sites[i].Agents
+			}
+			if err := add(fmt.Sprintf("sites[%d].absences[%d]", i, j), a.Window, 2*away); err != nil {
+				return err
 			}
 		}
 	}
-	if steps := rate * hours; steps > stepsMax {
-		return invalid("duration", "%s of these rates is about %.0f writes and faults, want up to %d: take a shorter time, fewer agents or lower rates", spell(s.Duration), steps, stepsMax)
+	for i := range s.Links {
+		for j, cut := range s.Links[i].Cuts {
+			if err := add(fmt.Sprintf("links[%d].cuts[%d]", i, j), cut, len(s.Links[i].directions())); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -99,7 +99,8 @@ func parseSize(text string) (int, error) {
 	return int(n * float64(factor)), nil
 }
 
-// parseBandwidth reads bytes a second.
+// parseBandwidth reads bytes a second. What is too little is refused here, in the
+// unit that was chosen: rounded down it might be 0, which has no bound.
 func parseBandwidth(text string) (int64, error) {
 	per, found := strings.CutSuffix(text, "/s")
 	if !found {
@@ -114,10 +115,16 @@ func parseBandwidth(text string) (int64, error) {
 			if err != nil || n*unit.bytes > math.MaxInt32*8 {
 				return 0, errForm
 			}
+			if n*unit.bytes < bandwidthMin {
+				return 0, fmt.Errorf("too little, want %g%s/s or more", bandwidthMin/unit.bytes, unit.name)
+			}
 			return int64(n * unit.bytes), nil
 		}
 	}
 	n, err := parseSize(per)
+	if err == nil && n < bandwidthMin {
+		return 0, errors.New("too little, want 1KiB/s or more")
+	}
 	return int64(n), err
 }
 
