@@ -133,6 +133,7 @@ func (s *Step) written() int64 {
 		count, body = s.Count, 120
 	case ActLarge:
 		count, body = s.Count, largeBytes(s.Count)
+	default: // one record at most
 	}
 	return int64(count) * int64(body+recordBytes)
 }

@@ -1,18 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
+	"math"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fleetsync/fleetd/simulation"
+	"github.com/fleetsync/fleetd/simulation/report"
 	"github.com/fleetsync/fleetd/simulation/scenario"
 )
 
@@ -56,7 +58,7 @@ Exits 6 when a fleet did not become one, 1 when it broke another promise.`,
 	flags.BoolVar(&f.shrink, "shrink", false, "make the plan of the first seed that fails short, and write it to simulate-SEED.plan, or simulate-SEED-2.plan and so on")
 	flags.StringVar(&f.report, "report", "", "write a page with plots to this HTML file")
 	return a.verb(cmd, func(ctx context.Context, _ []string) error {
-		s, err := f.simulation(flags.Changed)
+		s, err := f.simulation(ctx, flags.Changed)
 		if err != nil {
 			return err
 		}
@@ -69,6 +71,8 @@ type simulated struct {
 	simulateFlags
 	first uint64 // seed
 	count int
+	// chosen says that somebody chose the first.
+	chosen bool
 	// source is nil for the plans of seeds alone.
 	source *scenario.Scenario
 	// plan draws the plan of a seed.
@@ -79,7 +83,7 @@ type simulated struct {
 
 // simulation checks what the command line says, and reads the files that it
 // names.
-func (f simulateFlags) simulation(given func(flag string) bool) (*simulated, error) {
+func (f simulateFlags) simulation(ctx context.Context, given func(flag string) bool) (*simulated, error) {
 	if err := f.check(given); err != nil {
 		return nil, err
 	}
@@ -87,7 +91,7 @@ func (f simulateFlags) simulation(given func(flag string) bool) (*simulated, err
 	s.draw = func(seed uint64) simulation.Plan { return simulation.NewPlanOf(seed, f.nodes) }
 	switch {
 	case f.plan != "":
-		plan, needsOwn, err := readPlan(f.plan)
+		plan, needsOwn, err := readPlan(ctx, f.plan)
 		if err != nil {
 			return nil, err
 		}
@@ -95,12 +99,12 @@ func (f simulateFlags) simulation(given func(flag string) bool) (*simulated, err
 		s.draw = func(uint64) simulation.Plan { return plan }
 		return s, nil
 	case f.scenario != "":
-		described, err := scenario.Read(f.scenario)
+		described, err := readScenario(ctx, f.scenario)
 		if err != nil {
 			return nil, unreadable(err, "docs/scenarios.md names every field, and examples/scenarios has three to begin with")
 		}
 		s.source, s.draw = described, described.Plan
-		s.first, s.count = described.Seed, seedsScenario
+		s.first, s.count, s.chosen = described.Seed, seedsScenario, described.Seeded
 	}
 	return s, s.choose(given)
 }
@@ -112,7 +116,7 @@ func (s *simulated) choose(given func(flag string) bool) error {
 		if err != nil {
 			return usage(fmt.Sprintf("fleetd simulate: --seed %.60q: want a number from 0 to %d", s.seed, uint64(1<<64-1)), "")
 		}
-		s.first, s.count = seed, 1
+		s.first, s.count, s.chosen = seed, 1, true
 	}
 	if given("seeds") {
 		s.count = s.seeds
@@ -120,12 +124,15 @@ func (s *simulated) choose(given func(flag string) bool) error {
 	if s.trace && s.count != 1 {
 		return usage("fleetd simulate: --trace is of one seed: say which with --seed", "")
 	}
-	if !given("seed") && s.first == 0 {
+	if !s.chosen {
 		base, err := randomSeed()
 		if err != nil {
 			return err
 		}
 		s.first = base
+	}
+	if last := s.first + uint64(s.count-1); last < s.first {
+		return usage(fmt.Sprintf("fleetd simulate: %d seeds from %d on: there is none after %d", s.count, s.first, uint64(math.MaxUint64)), "name a smaller --seed, or less --seeds")
 	}
 	return nil
 }
@@ -158,36 +165,74 @@ func (f simulateFlags) checkReport() error {
 	if f.report == "" {
 		return nil
 	}
-	info, err := os.Stat(filepath.Dir(f.report))
-	if err == nil && !info.IsDir() {
-		err = &fs.PathError{Op: "write into", Path: filepath.Dir(f.report), Err: errors.New("not a directory")}
+	if err := report.Writable(f.report); err != nil {
+		return usage(fmt.Sprintf("fleetd simulate: --report: %v", err), "name a file, in a directory that is there and may be written to")
 	}
-	return unreadable(err, "name a file in a directory that is there")
+	return nil
 }
 
-// unreadable is an error of a file that the command line names, nil for nil.
+// unreadable is an error of a file that the command line names. A call that was
+// interrupted meanwhile is no such.
 func unreadable(err error, next string) error {
-	if err == nil {
-		return nil
+	if errors.Is(err, context.Canceled) {
+		return err
 	}
 	return usage(err.Error(), next)
 }
 
-// planBytesMax bounds the text of a plan.
-const planBytesMax = 64 << 20
+// What is read of a file at most: of a scenario, more than it may have.
+const (
+	planBytesMax     = 64 << 20
+	scenarioBytesMax = 1 << 20
+)
+
+// readInput reads a file that the command line names, and no longer than ctx
+// lasts: it may be a pipe that nobody writes to, or a device without an end.
+func readInput(ctx context.Context, path string, bytesMax int64) (text []byte, err error) {
+	read := make(chan func() ([]byte, error), 1)
+	go func() {
+		text, err := readFile(path, bytesMax)
+		read <- func() ([]byte, error) { return text, err }
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case got := <-read:
+		return got()
+	}
+}
+
+func readFile(path string, bytesMax int64) ([]byte, error) {
+	file, err := os.Open(path) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(file, bytesMax+1))
+	if err == nil && int64(len(text)) > bytesMax {
+		err = fmt.Errorf("%s: larger than %d MiB", path, bytesMax>>20)
+	}
+	return text, err
+}
+
+// readScenario errors as scenario.Read does.
+func readScenario(ctx context.Context, path string) (*scenario.Scenario, error) {
+	text, err := readInput(ctx, path, scenarioBytesMax)
+	if err != nil {
+		return nil, err
+	}
+	described, err := scenario.Parse(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return described, nil
+}
 
 // readPlan also reports whether the text says that its failure needs more than
 // the plan.
-func readPlan(path string) (plan simulation.Plan, needsOwn bool, err error) {
+func readPlan(ctx context.Context, path string) (plan simulation.Plan, needsOwn bool, err error) {
 	const next = "fleetd simulate --shrink writes plans; they are text, and may be edited"
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > planBytesMax {
-		err = fmt.Errorf("%s: larger than %d MiB", path, planBytesMax>>20)
-	}
-	if err != nil {
-		return plan, false, unreadable(err, next)
-	}
-	text, err := os.ReadFile(path) //nolint:gosec // the user names it
+	text, err := readInput(ctx, path, planBytesMax)
 	if err != nil {
 		return plan, false, unreadable(err, next)
 	}

@@ -50,8 +50,5 @@ func (a *app) writeReport(ctx context.Context, s *simulated, c *campaign.Result,
 	if ctx.Err() != nil {
 		return ctx.Err() // the run that is drawn was stopped
 	}
-	if err := report.File(s.report, d); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
+	return report.File(s.report, d)
 }

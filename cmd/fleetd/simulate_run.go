@@ -48,25 +48,34 @@ func (a *app) simulate(ctx context.Context, s *simulated) error {
 		a.shrink(ctx, &result.Failures[0], r)
 		r.ShrinkSeconds = seconds(time.Since(began))
 	}
+	var unwritten error
 	if ctx.Err() == nil && s.report != "" {
 		began := time.Now()
-		if err := a.writeReport(ctx, s, result, r); err == nil {
+		if unwritten = a.writeReport(ctx, s, result, r); unwritten == nil {
 			r.Report, r.ReportSeconds = s.report, seconds(time.Since(began))
-		} else if ctx.Err() == nil {
-			return err
 		}
 	}
-	return a.conclude(r, ctx.Err() != nil)
+	return a.conclude(r, ctx.Err() != nil, unwritten)
 }
 
-// conclude prints the figures. They are the result of a failure too.
-func (a *app) conclude(r *simulateResult, interrupted bool) error {
+// conclude prints the figures. They are the result of a failure too, and of a
+// page that could not be written, which matters less than a seed that fails.
+func (a *app) conclude(r *simulateResult, interrupted bool, unwritten error) error {
 	f := r.verdict(interrupted)
-	if f == nil {
+	if f == nil && unwritten == nil {
 		return a.print(r, func(w io.Writer) { a.showSimulated(w, r) })
 	}
 	if a.output != outputJSON {
 		a.showSimulated(a.out, r)
+	}
+	switch {
+	case f == nil:
+		f = &failure{
+			text: fmt.Sprintf("the page was not written: %v", unwritten), code: exitError,
+			next: fmt.Sprintf("the result stands; for the page name another --report, and --seed %d for the same runs", r.FirstSeed),
+		}
+	case unwritten != nil && !interrupted:
+		a.note("the page was not written: %s", oneLine(unwritten.Error()))
 	}
 	f.result = r
 	return f
@@ -74,11 +83,7 @@ func (a *app) conclude(r *simulateResult, interrupted bool) error {
 
 // config says how to run it.
 func (s *simulated) config(m *measures) campaign.Config {
-	seeds := make([]uint64, s.count)
-	for i := range seeds {
-		seeds[i] = s.first + uint64(i)
-	}
-	cfg := campaign.Config{Seeds: seeds, Plan: s.draw}
+	cfg := campaign.Config{First: s.first, Count: s.count, Plan: s.draw}
 	if s.source != nil {
 		cfg.Check = m.take
 	}

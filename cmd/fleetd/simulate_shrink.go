@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -46,24 +47,41 @@ func (a *app) shrink(ctx context.Context, f *campaign.Failure, r *simulateResult
 	r.Failures[i].Plan, r.Failures[i].Steps = path, len(short.Plan.Steps)
 }
 
-// writePlan writes a plan to a new file of this directory. One that is there may
-// be somebody's work: it stays, and the new one has another name.
+// writePlan writes a plan to a new file of this directory, which is there as a
+// whole or not at all. One that is there may be somebody's work: it stays, and the
+// new one has another name.
 func writePlan(seed uint64, text string) (path string, err error) {
+	temporary, err := os.CreateTemp(".", ".simulate.*")
+	if err != nil {
+		return planName(seed, 1), err
+	}
+	defer func() { _ = os.Remove(temporary.Name()) }() // nobody has its name any more, or it is half a file
+	const everybodyReads = 0o644
+	_, err = temporary.WriteString(text)
+	if err = errors.Join(err, temporary.Chmod(everybodyReads), temporary.Close()); err != nil {
+		return planName(seed, 1), err
+	}
 	const namesMax = 1000
 	for n := 1; n <= namesMax; n++ {
 		path = planName(seed, n)
-		var file *os.File
-		file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as any file that a user makes
-		if errors.Is(err, os.ErrExist) {
-			continue
-		}
-		if err != nil {
+		if err = giveName(temporary.Name(), path); !errors.Is(err, fs.ErrExist) {
 			return path, err
 		}
-		_, err = file.WriteString(text)
-		return path, errors.Join(err, file.Close())
 	}
 	return path, err
+}
+
+// giveName gives a file a name that nobody has. A file system without hard links
+// takes a look, and then another name.
+func giveName(file, name string) error {
+	err := os.Link(file, name)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if _, err := os.Lstat(name); err == nil {
+		return fs.ErrExist
+	}
+	return os.Rename(file, name)
 }
 
 // planName is the name of the n-th plan of a seed.

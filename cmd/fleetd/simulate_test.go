@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +44,51 @@ func TestTheExitCodeSaysWhatAFleetBroke(t *testing.T) {
 				t.Errorf("exit code %d, want %d", got, test.want)
 			}
 		})
+	}
+}
+
+// TestAPageThatIsNotWrittenThrowsNothingAway holds that the result is printed all
+// the same, and that what failed of the seeds has the exit code.
+func TestAPageThatIsNotWrittenThrowsNothingAway(t *testing.T) {
+	unwritten := &fs.PathError{Op: "write", Path: "page.html", Err: fs.ErrPermission}
+	late := []simulateFailure{{Seed: 7, Invariant: simulation.InvariantLiveness, Message: "not one fleet", Replay: "fleetd simulate --seed 7"}}
+	for _, test := range []struct {
+		name     string
+		failures []simulateFailure
+		want     int
+	}{
+		{"a sound fleet", []simulateFailure{}, exitError},
+		{"a late one", late, exitNotConverged},
+	} {
+		for _, output := range []string{"", outputJSON} {
+			t.Run(test.name+output, func(t *testing.T) {
+				folder := t.TempDir()
+				file := func(name string) *os.File {
+					f, err := os.Create(filepath.Join(folder, name))
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { _ = f.Close() })
+					return f
+				}
+				a := &app{out: newStream(file("out")), errOut: newStream(file("err")), output: output}
+				r := &simulateResult{Seeds: 1, Asked: 1, FirstSeed: 7, Failures: test.failures, TraceHash: "cafe"}
+				if got := a.report(a.conclude(r, false, unwritten)); got != test.want {
+					t.Errorf("exit code %d, want %d", got, test.want)
+				}
+				out, err := os.ReadFile(filepath.Join(folder, "out"))
+				errOut, err2 := os.ReadFile(filepath.Join(folder, "err"))
+				if err = errors.Join(err, err2); err != nil {
+					t.Fatal(err)
+				}
+				if !strings.Contains(string(out), "cafe") || !strings.Contains(string(errOut), "the page was not written: write page.html: permission denied") {
+					t.Errorf("printed %s, and beside it %s", out, errOut)
+				}
+				if strings.Contains(string(errOut), "data directory") {
+					t.Errorf("it has no data directory: %s", errOut)
+				}
+			})
+		}
 	}
 }
 
@@ -90,7 +137,7 @@ func TestMeasuresCountASeedOnce(t *testing.T) {
 	m := newMeasures()
 	s := &simulated{first: 4, count: 2}
 	described := simulateFlags{scenario: "../../examples/scenarios/two-laptops-and-a-server.yaml"}
-	of, err := described.simulation(func(flag string) bool { return flag == "scenario" })
+	of, err := described.simulation(t.Context(), func(flag string) bool { return flag == "scenario" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +175,7 @@ func TestOneSeedSaysTheTraceOfItsRun(t *testing.T) {
 		given := func(flag string) bool {
 			return flag == "seed" && flags.seed != "" || flag == "plan" && flags.plan != "" || flag == "scenario" && flags.scenario != ""
 		}
-		s, err := flags.simulation(given)
+		s, err := flags.simulation(t.Context(), given)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,10 @@ const repeatEvery = 50
 type Config struct {
 	// Seeds run in this order, several at a time.
 	Seeds []uint64
+	// Count seeds from First on run in place of Seeds, when it is not 0: as many as
+	// one likes, since nobody lists them.
+	First uint64
+	Count int
 	// Plan returns the plan of a seed, the same each time; nil is
 	// [simulation.NewPlan].
 	Plan func(seed uint64) simulation.Plan
@@ -68,6 +72,22 @@ func (c Config) withDefaults() Config {
 		c.RepeatEvery = repeatEvery
 	}
 	return c
+}
+
+// total is how many seeds run.
+func (c *Config) total() int {
+	if c.Count > 0 {
+		return c.Count
+	}
+	return len(c.Seeds)
+}
+
+// seed is the one at a place.
+func (c *Config) seed(place int) uint64 {
+	if c.Count > 0 {
+		return c.First + uint64(place)
+	}
+	return c.Seeds[place]
 }
 
 // repeats reports whether the seed at a place runs twice.

@@ -41,7 +41,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		group.Go(func() {
 			for ctx.Err() == nil {
 				place := int(next.Add(1) - 1)
-				if place >= len(cfg.Seeds) {
+				if place >= cfg.total() {
 					return
 				}
 				o := cfg.run(ctx, place)
@@ -49,7 +49,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 					return
 				}
 				if o.err != nil {
-					cancel(fmt.Errorf("seed %d: %w", cfg.Seeds[place], o.err))
+					cancel(fmt.Errorf("seed %d: %w", cfg.seed(place), o.err))
 					return
 				}
 				t.add(place, o)
@@ -62,7 +62,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 
 // run runs the seed at a place, twice when its turn has come.
 func (c *Config) run(ctx context.Context, place int) outcome {
-	seed := c.Seeds[place]
+	seed := c.seed(place)
 	first := c.runOnce(ctx, seed)
 	if !c.repeats(place) || first.err != nil {
 		return first

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -242,5 +243,29 @@ func TestACampaignEndsWithinARun(t *testing.T) {
 	})
 	if !errors.Is(err, context.Canceled) || result.Seeds != 2 || len(result.Failures) != 0 {
 		t.Errorf("error %v, %d seeds, failures %v", err, result.Seeds, result.Failures)
+	}
+}
+
+// TestSeedsNeedNoList holds that a range of seeds is run as its list is, and that
+// one of any length costs nothing before it runs.
+func TestSeedsNeedNoList(t *testing.T) {
+	listed, err := campaign.Run(t.Context(), campaign.Config{Seeds: campaign.Fresh(100, 3), Plan: small})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranged, err := campaign.Run(t.Context(), campaign.Config{First: 101, Count: 3, Plan: small})
+	if err != nil || ranged.TracesHash != listed.TracesHash {
+		t.Errorf("of a range %s, of a list %s: %v", ranged.TracesHash, listed.TracesHash, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	some, err := campaign.Run(ctx, campaign.Config{Count: math.MaxInt, Plan: small, Progress: func(p campaign.Progress) {
+		if p.Total != math.MaxInt {
+			t.Errorf("%d seeds in all", p.Total)
+		}
+		cancel()
+	}})
+	if !errors.Is(err, context.Canceled) || some.Seeds == 0 {
+		t.Errorf("%d seeds, %v", some.Seeds, err)
 	}
 }

@@ -15,7 +15,7 @@ type tally struct {
 	cfg *Config
 
 	mu     sync.Mutex // guards all following fields
-	seeds  []tallied  // by place
+	seeds  []tallied  // by place, as far as runs have come
 	done   int
 	sum    Result
 	failed int
@@ -31,7 +31,7 @@ type tallied struct {
 }
 
 func newTally(cfg *Config) *tally {
-	return &tally{cfg: cfg, seeds: make([]tallied, len(cfg.Seeds)), sum: Result{
+	return &tally{cfg: cfg, sum: Result{
 		Coverage:  simulation.NewCoverage(),
 		FaultHits: map[simulation.Fault]Hits{}, MarkerHits: map[simulation.Marker]Hits{},
 		Traffic: map[fleetsync.MessageType]simulation.Traffic{},
@@ -45,6 +45,7 @@ func (t *tally) add(place int, o outcome) {
 		ran: true, took: o.took, trace: o.trace, failure: o.failure,
 		lived: (o.elapsed - o.jumped).Hours() * float64(o.replicas), asleep: o.jumped.Hours() * float64(o.replicas),
 	}
+	t.seeds = append(t.seeds, make([]tallied, max(place+1-len(t.seeds), 0))...)
 	t.seeds[place] = s
 	t.done++
 	t.sum.NodeHours += s.lived // for progress only: result adds up anew
@@ -65,8 +66,8 @@ func (t *tally) add(place int, o outcome) {
 	}
 	if t.cfg.Progress != nil {
 		t.cfg.Progress(Progress{
-			Done: t.done, Total: len(t.seeds), NodeHours: t.sum.NodeHours,
-			Faults: t.sum.Coverage.Total(), Failures: t.failed, Seed: t.cfg.Seeds[place], Failure: o.failure,
+			Done: t.done, Total: t.cfg.total(), NodeHours: t.sum.NodeHours,
+			Faults: t.sum.Coverage.Total(), Failures: t.failed, Seed: t.cfg.seed(place), Failure: o.failure,
 		})
 	}
 }
@@ -94,7 +95,7 @@ func (t *tally) result() *Result {
 		}
 	}
 	sum.Convergence = quantilesOf(took)
-	if t.done == len(t.seeds) {
+	if t.done == t.cfg.total() {
 		sum.TracesHash = hex.EncodeToString(hash.Sum(nil))
 		if t.done == 1 {
 			sum.TraceHash = t.seeds[0].trace

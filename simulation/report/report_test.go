@@ -302,3 +302,49 @@ func TestAFileIsThereAsAWhole(t *testing.T) {
 		t.Errorf("what failed has left something: %v", entries)
 	}
 }
+
+// TestAPageTakesThePlaceOfAFileAlone holds that File writes through links, keeps
+// a mode, and touches nothing that is no file; and that Writable says so before.
+func TestAPageTakesThePlaceOfAFileAlone(t *testing.T) {
+	folder := t.TempDir()
+	at := func(name string) string { return filepath.Join(folder, name) }
+	err := errors.Join(os.Mkdir(at("sub"), 0o750), os.WriteFile(at("kept"), nil, 0o600))
+	for link, to := range map[string]string{"link": "kept", "dangling": "sub/new", "round": "round", "sub/up": "../up"} {
+		err = errors.Join(err, os.Symlink(to, at(link)))
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+	for path, file := range map[string]string{"link": "kept", "dangling": "sub/new", "sub/up": "up", "plain": "plain"} {
+		if err := errors.Join(report.Writable(at(path)), report.File(at(path), small())); err != nil {
+			t.Error(err)
+		}
+		if info := stat(t, at(file)); !info.Mode().IsRegular() || info.Size() == 0 {
+			t.Errorf("%s: %s of %d bytes", path, info.Mode(), info.Size())
+		}
+	}
+	if mode := stat(t, at("kept")).Mode().Perm(); mode != 0o600 {
+		t.Errorf("its mode is %s now", mode)
+	}
+	if mode := stat(t, at("link")).Mode(); mode&os.ModeSymlink == 0 {
+		t.Errorf("the link is %s now", mode)
+	}
+	for _, path := range []string{folder, at("round"), os.DevNull, at("nowhere/page")} {
+		if report.Writable(path) == nil || report.File(path, small()) == nil {
+			t.Errorf("%s was written", path)
+		}
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) != 7 { // kept, link, dangling, round, sub, up, plain
+		t.Errorf("there is %v: %v", entries, err)
+	}
+}
+
+func stat(t *testing.T, path string) os.FileInfo {
+	t.Helper()
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}

@@ -3,9 +3,11 @@ package report
 import (
 	"bytes"
 	_ "embed" // the page and its style
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,29 +88,94 @@ func Write(w io.Writer, d Data) error {
 	return err
 }
 
-// File writes a page to a file, which is there as a whole or as it was before.
-// Errors: those of the file system, with the path.
-func File(path string, d Data) (err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+// File writes a page to a file, which is there as a whole or as it was before. A
+// file that is there keeps its mode, and behind a symbolic link it is the file
+// that changes. Errors: those of the file system, with the path, and of what is
+// no regular file.
+func File(path string, d Data) error {
+	return within(path, func(temporary *os.File, to place) error {
+		if err := Write(temporary, d); err != nil {
+			return err
+		}
+		if err := temporary.Chmod(to.mode); err != nil {
+			return err
+		}
+		if err := temporary.Close(); err != nil {
+			return err
+		}
+		return os.Rename(temporary.Name(), to.path)
+	})
+}
+
+// Writable tries whether File could write there, and leaves nothing behind.
+// Errors: those of File.
+func Writable(path string) error {
+	return within(path, func(temporary *os.File, _ place) error {
+		return errors.Join(temporary.Close(), os.Remove(temporary.Name()))
+	})
+}
+
+// within calls fn with a temporary file beside the one that path leads to. What
+// goes wrong leaves none.
+func within(path string, fn func(temporary *os.File, to place) error) error {
+	to, err := placeOf(path)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			_ = temporary.Close()
-			_ = os.Remove(temporary.Name())
-			err = fmt.Errorf("report: write %s: %w", path, err)
+	temporary, err := os.CreateTemp(filepath.Dir(to.path), ".report.*")
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	if err := fn(temporary, to); err != nil {
+		_ = temporary.Close()
+		_ = os.Remove(temporary.Name())
+		return fmt.Errorf("report: write %s: %w", path, err)
+	}
+	return nil
+}
+
+// place is where a file is, or will be.
+type place struct {
+	path string
+	mode fs.FileMode
+}
+
+// placeOf follows symbolic links to a file that may be written, or to where none
+// is yet.
+func placeOf(path string) (place, error) {
+	const everybodyReads, linksMax = 0o644, 40
+	at := path
+	for range linksMax {
+		info, err := os.Lstat(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return place{at, everybodyReads}, nil
+		case err != nil:
+			return place{}, err
+		case info.Mode()&fs.ModeSymlink != 0:
+			if at, err = follow(at); err != nil {
+				return place{}, err
+			}
+			continue
+		case !info.Mode().IsRegular():
+			return place{}, &fs.PathError{Op: "write", Path: path, Err: errors.New("not a regular file")}
 		}
-	}()
-	if err = Write(temporary, d); err != nil {
-		return err
+		// A new file takes its place, which asks nobody whether this may be written.
+		file, err := os.OpenFile(at, os.O_WRONLY, 0) //nolint:gosec // the caller names it
+		if err != nil {
+			return place{}, err
+		}
+		return place{at, info.Mode().Perm()}, file.Close()
 	}
-	const everybodyReads = 0o644
-	if err = temporary.Chmod(everybodyReads); err != nil {
-		return err
+	return place{}, &fs.PathError{Op: "write", Path: path, Err: errors.New("too many symbolic links")}
+}
+
+// follow returns where a symbolic link leads.
+func follow(link string) (string, error) {
+	to, err := os.Readlink(link)
+	if err != nil || filepath.IsAbs(to) {
+		return to, err
 	}
-	if err = temporary.Close(); err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), path)
+	folder, err := filepath.EvalSymlinks(filepath.Dir(link))
+	return filepath.Join(folder, to), err
 }
