@@ -1,5 +1,5 @@
-// Package state is what agents see of a fleet: skills and memory items behind
-// a Provider, over the replicated store.
+// Package state is what agents see of a fleet: sessions, skills and memory items
+// behind a Provider, over the replicated store.
 //
 // NewMemory needs no set-up; Open serves a store that replicates. Both run the
 // same code over a store.Store, so what an agent observes does not depend on
@@ -7,8 +7,14 @@
 // in deterministic CBOR, is signed, admitted and committed in one transaction;
 // each read is a view of the heads, last-writer-wins over the whole fleet.
 //
-// The published interfaces (Provider, SkillStore, MemoryStore) stay exactly as
-// agents were written against them. What goes beyond stands in Replica,
+// Every change, local or merged, is one event of the state stream: Replica.Log
+// reads it, Watch follows it, Fold and Replay make the state of it again. A store
+// keeps the stream as references to its records; a provider in memory may write
+// it to a log of the caller's instead (eventlog).
+//
+// The published interfaces (Provider, SessionStore, SkillStore, MemoryStore)
+// stay exactly as agents were written against them (published_test.go, and
+// testdata/exported.txt for every exported name). What goes beyond stands in Replica,
 // SkillLibrary and MemoryLibrary. Versions that lost, or that were replaced,
 // can be listed and brought back, and what one instance wrote can be undone:
 // see Settler.
@@ -38,6 +44,13 @@
 //   - I10: every acknowledged outcome counts once: the sums of a skill are exact
 //     however many stores count and in whatever order they meet
 //     (TestOutcomesAreExactOverReplicas, statetest).
+//   - I11: folding the state stream, from its start or from any saved snapshot,
+//     gives the state byte for byte, whatever paths the changes came by
+//     (TestFoldingAStreamGivesTheState, statetest). A mutation is one event, and one
+//     whose event cannot be appended leaves nothing (statetest.RunLogSuite).
+//   - I12: a session shows the same turns in the same order on every replica that
+//     holds them (TestTwoInstancesTalkInOneSessionOffline and I3), and an append
+//     never revives it (TestAnAppendNeverRevivesASession).
 //
 // # Hazards
 //
@@ -55,6 +68,11 @@
 //   - Histories are local: a replica that came late has not what was covered
 //     before. Revert leaves what it cannot know and says so; a writer can bring
 //     that about with a forged basis, and then a person chooses by Restore.
+//   - The session in a turn's event is its record of then with its turns counted
+//     by the turn's Seq: when instances talk in one session at once, several of
+//     its events may show one count. A fold counts the turns themselves.
+//   - The stream of a store is compacted: whoever stops for long may miss
+//     intermediate versions of a record, never its newest.
 //   - A build that updates a record drops the fields of a newer build's body
 //     that it does not know; the version it replaced stays in history.
 package state

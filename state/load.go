@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
@@ -12,6 +13,11 @@ import (
 // records returns the unsigned records of a snapshot's images, each with its own
 // envelope and a basis of its own stamp alone. Errors: ErrInvalid, ErrTooLarge.
 func (s *Snapshot) records(home Scope) ([]merge.Record, error) {
+	s.eachTime(func(at *time.Time) {
+		if at.IsZero() {
+			*at = time.Unix(0, 0).UTC() // bodies have no other
+		}
+	})
 	records := make([]merge.Record, 0, len(s.Sessions)+len(s.Turns)+len(s.Skills)+len(s.Items)+len(s.Outcomes))
 	add := func(key merge.Key, e Envelope, body []byte, err error) error {
 		var rec merge.Record

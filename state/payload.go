@@ -197,8 +197,12 @@ func (r *payloadReader) time(field string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, r.text(field))
 	if err != nil {
 		r.fail(field, "a time of RFC 3339")
+		return time.Time{}
 	}
-	return t.UTC()
+	if t, err = storedTime(field, t); err != nil && r.err == nil {
+		r.err = err
+	}
+	return t
 }
 
 func (r *payloadReader) scope(field string) Scope {

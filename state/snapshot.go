@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Snapshot is the state up to an event of the state stream: every session of
@@ -58,7 +59,41 @@ func UnmarshalSnapshot(payload []byte) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("%w: snapshot: %w", ErrInvalid, err)
 	}
+	if err := s.checkTimes(); err != nil {
+		return Snapshot{}, fmt.Errorf("state: snapshot: %w", err)
+	}
 	return s.sorted(), nil
+}
+
+// checkTimes brings the times into the form that a store gives them; those that
+// are not set stay so. Errors: ErrInvalid for one that no store has.
+func (s *Snapshot) checkTimes() error {
+	var errs []error
+	s.eachTime(func(at *time.Time) {
+		if !at.IsZero() {
+			t, err := storedTime("time", *at)
+			*at, errs = t, append(errs, err)
+		}
+	})
+	return cmp.Or(errs...)
+}
+
+// eachTime calls fn for every time of a record.
+func (s *Snapshot) eachTime(stored func(at *time.Time)) {
+	for i := range s.Sessions {
+		stored(&s.Sessions[i].CreatedAt)
+		stored(&s.Sessions[i].UpdatedAt)
+	}
+	for i := range s.Turns {
+		stored(&s.Turns[i].CreatedAt)
+	}
+	for i := range s.Skills {
+		stored(&s.Skills[i].CreatedAt)
+		stored(&s.Skills[i].UpdatedAt)
+	}
+	for i := range s.Items {
+		stored(&s.Items[i].CreatedAt)
+	}
 }
 
 // sorted returns the snapshot in its order, sharing the records but not the

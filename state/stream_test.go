@@ -1,7 +1,9 @@
 package state_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -200,4 +202,52 @@ func TestTheSavedSnapshotIsTheNewest(t *testing.T) {
 	if _, err := log.Append(t.Context(), eventlog.AppendInput{Stream: state.StateStream, Type: "x"}); !errors.Is(err, state.ErrInvalid) {
 		t.Errorf("append: %v", err)
 	}
+}
+
+// FuzzUnmarshalSnapshot: what a snapshot file says is taken or refused, and what
+// was taken comes out the same again.
+func FuzzUnmarshalSnapshot(f *testing.F) {
+	f.Add([]byte(`{"lastSeq":1,"sessions":[{"ID":"s"}],"turns":[],"skills":[{"Slug":"k","Tags":null}],"items":[]}`))
+	f.Add([]byte(`{"outcomes":[{"Slug":"k","UpdatedHLC":"1.2"}]}`))
+	f.Add([]byte(`{} {}`))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		s, err := state.UnmarshalSnapshot(payload)
+		if err != nil {
+			if !errors.Is(err, state.ErrInvalid) {
+				t.Errorf("error %v, want ErrInvalid", err)
+			}
+			return
+		}
+		first := marshalled(t, s)
+		again, err := state.UnmarshalSnapshot([]byte(first))
+		must(t, err)
+		same(t, first, marshalled(t, again))
+	})
+}
+
+// FuzzFold: an event of any payload is folded or refused.
+func FuzzFold(f *testing.F) {
+	for _, kind := range []string{state.EvSessionCreated, state.EvTurnAppended, state.EvSkillUpserted, state.EvMemoryWritten, state.EvOutcomeRecorded} {
+		f.Add(kind, []byte(`{"session":{},"turn":{},"skill":{"Scope":{}},"item":{"Tags":[1]},"scope":{"Project":1},"record":{"ID":["a"]}}`))
+	}
+	f.Fuzz(func(t *testing.T, kind string, payload []byte) {
+		decoder := json.NewDecoder(bytes.NewReader(payload))
+		decoder.UseNumber()
+		in := eventlog.AppendInput{Stream: state.StateStream, Type: kind}
+		if decoder.Decode(&in.Payload) != nil {
+			return
+		}
+		log := eventlog.NewMemory(startTime)
+		if _, err := log.Append(t.Context(), in); err != nil {
+			return
+		}
+		p, err := state.Replay(t.Context(), log)
+		if err != nil {
+			if !errors.Is(err, state.ErrInvalid) && !errors.Is(err, state.ErrTooLarge) {
+				t.Errorf("error %v, want ErrInvalid", err)
+			}
+			return
+		}
+		must(t, p.Close())
+	})
 }
