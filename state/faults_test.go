@@ -104,12 +104,22 @@ func (n *node) events(t failer) uint64 {
 }
 
 func TestAFailingEngineLeavesNothing(t *testing.T) {
+	t.Run("memory", func(t *testing.T) {
+		leavesNothing(t, func(*testing.T) store.Engine { return store.NewMemory() })
+	})
+	t.Run("badger", func(t *testing.T) {
+		leavesNothing(t, func(t *testing.T) store.Engine { t.Helper(); return openBadger(t, t.TempDir()) })
+	})
+}
+
+func leavesNothing(t *testing.T, open func(t *testing.T) store.Engine) {
+	t.Helper()
 	for _, m := range mutations() {
 		for name, fault := range map[string]storetest.Fault{
 			"before": storetest.FaultBefore, "at a write": storetest.FaultWrite, "at the commit": storetest.FaultCommit,
 		} {
 			t.Run(m.name+", "+name, func(t *testing.T) {
-				n, next := faulty(t)
+				n, next := faulty(t, open(t))
 				answers, sums, events := n.answers(t), n.sums(), n.events(t)
 				*next = fault
 				if err := m.do(t.Context(), n); !errors.Is(err, storetest.ErrInjected) {
@@ -132,7 +142,7 @@ func TestAFailingEngineLeavesNothing(t *testing.T) {
 func TestAnEngineThatFailsTooLate(t *testing.T) {
 	for _, m := range mutations() {
 		t.Run(m.name, func(t *testing.T) {
-			n, next := faulty(t)
+			n, next := faulty(t, store.NewMemory())
 			events := n.events(t)
 			*next = storetest.FaultAfter
 			if err := m.do(t.Context(), n); !errors.Is(err, storetest.ErrInjected) {
@@ -149,11 +159,11 @@ func TestAnEngineThatFailsTooLate(t *testing.T) {
 	}
 }
 
-// faulty returns a prepared node and how its next updates fail.
-func faulty(t *testing.T) (*node, *storetest.Fault) {
+// faulty returns a prepared node over an engine, and how its next updates fail.
+func faulty(t *testing.T, engine store.Engine) (*node, *storetest.Fault) {
 	t.Helper()
 	next := storetest.FaultNone
-	engine := &storetest.Faulty{Engine: store.NewMemory(), Plan: func(int) storetest.Fault { return next }}
+	engine = &storetest.Faulty{Engine: engine, Plan: func(int) storetest.Fault { return next }}
 	n := openNode(t, engine, clock.NewManual(startTime()), state.Config{InstanceID: "a"})
 	t.Cleanup(func() { must(t, n.Close()) })
 	n.prepare(t)

@@ -231,7 +231,7 @@ func TestTotalsAreCreditedWithTheirSkillOrNotAtAll(t *testing.T) {
 		"before": storetest.FaultBefore, "at a write": storetest.FaultWrite, "at the commit": storetest.FaultCommit,
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, next := faulty(t)
+			n, next := faulty(t, store.NewMemory())
 			answers, sums, events := n.answers(t), n.sums(), n.events(t)
 			*next = fault
 			_, err := n.Skills().Upsert(t.Context(), state.Skill{Slug: "a", Uses: 3})

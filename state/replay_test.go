@@ -5,14 +5,17 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/state/clock"
 	"github.com/fleetsync/fleetd/state/eventlog"
+	"github.com/fleetsync/fleetd/state/eventlog/eventlogtest"
 	"github.com/fleetsync/fleetd/state/statetest"
 )
 
@@ -278,4 +281,40 @@ func TestOutcomesAreReplayed(t *testing.T) {
 	must(t, err)
 	same(t, want, got)
 	same(t, exported(t, p), exported(t, replayed))
+}
+
+// TestASnapshotThatFailsFailsNoWrite: an automatic one is as good as it gets.
+func TestASnapshotThatFailsFailsNoWrite(t *testing.T) {
+	clk := clock.NewManual(startTime())
+	log := eventlogtest.NewFaulty(eventlog.NewMemory(clk.Now), eventlogtest.FailOn(eventlogtest.OpSaveSnapshot))
+	p := memoryOver(log, clk, state.WithSnapshotEvery(1))
+	defer func() { must(t, p.Close()) }()
+	for i := range 3 {
+		_, err := p.Memory().Write(t.Context(), state.MemoryItem{ID: "m", Content: strconv.Itoa(i)})
+		must(t, err)
+	}
+	same(t, 3, log.Calls(eventlogtest.OpSaveSnapshot))
+}
+
+// TestWhatIsRestoredIsAnEvent like any write.
+func TestWhatIsRestoredIsAnEvent(t *testing.T) {
+	clk := clock.NewManual(startTime())
+	p := memoryOver(eventlog.NewMemory(clk.Now), clk)
+	defer func() { must(t, p.Close()) }()
+	for _, content := range []string{"first", "second"} {
+		_, err := p.Memory().Write(t.Context(), state.MemoryItem{ID: "m", Content: content})
+		must(t, err)
+	}
+	past, err := p.MemoryLibrary().History(t.Context(), "m")
+	must(t, err)
+	_, err = p.Restore(t.Context(), merge.Key{Kind: "memory", ID: "m"}, past[1].Hash)
+	must(t, err)
+	events, err := p.Log().Read(t.Context(), state.StateStream, 2, 0)
+	must(t, err)
+	it, err := state.DecodeMemoryItem(events[0].Payload)
+	must(t, err)
+	same(t, []any{"first", int64(3)}, []any{it.Content, it.SyncVersion})
+	s, _, err := state.Fold(t.Context(), p.Log())
+	must(t, err)
+	same(t, exported(t, p), marshalled(t, s))
 }
