@@ -19,6 +19,9 @@
 //	GET    /v1/sessions/{id}/turns                       its transcript
 //	POST   /v1/sessions/{id}/turns body                  append
 //	GET    /v1/conflicts
+//	GET    /v1/records/{kind}/{key}/versions  scope      every version of a record of any kind
+//	POST   /v1/records/{kind}/{key}/keep      scope      settle its conflicts: the head stays
+//	POST   /v1/records/{kind}/{key}/restore   scope, body  write one of its versions anew
 //	GET    /v1/members
 //	POST   /v1/invitations         body
 //	GET    /v1/status                                    what this node knows
@@ -29,6 +32,9 @@
 // The scope of a read or delete is the query parameters instance, project and
 // workspace: exactly that scope when one of them is given, even if empty, else
 // every scope (a slug then resolves from the home scope outward).
+//
+// The key of a record is as wire.Conflict says. Without a scope it is looked for
+// in all: the only one counts, else the only one that is in conflict.
 //
 // A body is one JSON object without unknown or repeated fields, of type
 // application/json, in UTF-8. Every error, that of an unknown path included, is a wire.Problem; only

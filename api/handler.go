@@ -42,6 +42,10 @@ func NewHandler(backend Backend, cfg Config) http.Handler {
 	h.read("GET /v1/conflicts", a.conflicts)
 	h.read("POST /v1/probe", a.probe)
 	h.write("POST /v1/invitations", a.invite)
+	rs := records{replica: backend.State()}
+	h.read("GET /v1/records/{kind}/{key}/versions", rs.history)
+	h.read("POST /v1/records/{kind}/{key}/keep", rs.keep)
+	h.write("POST /v1/records/{kind}/{key}/restore", rs.restore)
 	s := skills{replica: backend.State(), library: backend.State().SkillLibrary()}
 	h.read("GET /v1/skills", s.list)
 	h.read("GET /v1/skills/{ref}", s.get)

@@ -20,6 +20,9 @@ import (
 // restored shows them. Outcomes that are restored or reverted are no more
 // counted, and their store counts on from there.
 type Settler interface {
+	// Keys lists the keys of a kind and id that hold a version, one for each
+	// scope, of deleted records and of unknown kinds too. There may be none.
+	Keys(ctx context.Context, kind string, id merge.ID) ([]merge.Key, error)
 	// History lists every version that this replica still has of a key, newest
 	// first by stamp, writer and hash: the head, conflicts, and covered versions
 	// from its local history. That keeps about 50 covered versions of a key,

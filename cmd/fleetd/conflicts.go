@@ -10,15 +10,16 @@ import (
 )
 
 func (a *app) conflictsCommand() *cobra.Command {
-	return a.group("conflicts", "writes that lost to a concurrent one", a.conflictsList())
+	return a.group("conflicts", "writes that lost to a concurrent one, and how to settle them",
+		a.conflictsList(), a.conflictsShow(), a.conflictsKeep(), a.conflictsRestore())
 }
 
 func (a *app) conflictsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "every write that lost, beside the one that won", Args: cobra.NoArgs,
 		Long: `Lists the writes that lost to a concurrent one. The same one wins on every
-machine, and the other is kept until the machine that wrote it writes the record
-again, having seen both.`,
+machine, and the other is kept until somebody settles it: fleetd conflicts keep
+leaves the one that won, fleetd conflicts restore brings the other back.`,
 	}
 	return a.verb(cmd, func(ctx context.Context, _ []string) error {
 		c, err := a.connect()
