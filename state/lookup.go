@@ -56,33 +56,27 @@ func brokenMemory(rec *merge.Record) MemoryItem {
 	}
 }
 
-// liveSkill returns the skill of a key. Errors: ErrNotFound for a tombstone, a
-// record that breaks the rules of its kind, and no record.
-func liveSkill(r *store.Reader, key merge.Key) (Skill, error) {
-	rec, err := head(r, key)
-	if err != nil {
-		return Skill{}, err
-	}
-	if rec != nil && !rec.Envelope.Deleted {
-		if sk, err := decodeSkill(rec); err == nil {
-			return sk, nil
-		}
-	}
-	return Skill{}, fmt.Errorf("%w: %s", ErrNotFound, key)
-}
+// liveSkill returns the skill of a key, its outcomes not counted.
+func liveSkill(r *store.Reader, key merge.Key) (Skill, error) { return live(r, key, decodeSkill) }
 
 // liveMemory is liveSkill for memory items.
 func liveMemory(r *store.Reader, key merge.Key) (MemoryItem, error) {
+	return live(r, key, decodeMemory)
+}
+
+// live returns what a key shows. Errors: ErrNotFound for a tombstone, a record
+// that breaks the rules of its kind, and no record.
+func live[T any](r *store.Reader, key merge.Key, decode func(*merge.Record) (T, error)) (shown T, err error) {
 	rec, err := head(r, key)
 	if err != nil {
-		return MemoryItem{}, err
+		return shown, err
 	}
 	if rec != nil && !rec.Envelope.Deleted {
-		if it, err := decodeMemory(rec); err == nil {
-			return it, nil
+		if shown, err := decode(rec); err == nil {
+			return shown, nil
 		}
 	}
-	return MemoryItem{}, fmt.Errorf("%w: %s", ErrNotFound, key)
+	return shown, fmt.Errorf("%w: %s", ErrNotFound, key)
 }
 
 // promised is the error of reading what a row of the index says is live. When it

@@ -96,21 +96,8 @@ func (s sessions) live(r *store.Reader, id string) (Session, error) {
 	return t.over(ses), err
 }
 
-// liveSession returns the record of a session, without its turns. Errors:
-// ErrNotFound for a tombstone, a record that breaks the rules of its kind, and
-// no record.
-func liveSession(r *store.Reader, key merge.Key) (Session, error) {
-	rec, err := head(r, key)
-	if err != nil {
-		return Session{}, err
-	}
-	if rec != nil && !rec.Envelope.Deleted {
-		if ses, err := decodeSession(rec); err == nil {
-			return ses, nil
-		}
-	}
-	return Session{}, fmt.Errorf("%w: session %.60q", ErrNotFound, key.ID)
-}
+// liveSession returns the record of a session, without its turns.
+func liveSession(r *store.Reader, key merge.Key) (Session, error) { return live(r, key, decodeSession) }
 
 // tallyOf reads the tally of a session. Writers that have read it see each
 // other's turns: it changes with every one.
@@ -148,7 +135,7 @@ func (s sessions) Turns(ctx context.Context, sessionID string) ([]Turn, error) {
 			return err
 		}
 		return scanIndex(r, func(rest []string, _ []byte) (bool, error) {
-			t, err := liveTurn(r, turnKey(s.scope(), ses.ID, rest[len(rest)-1]))
+			t, err := live(r, turnKey(s.scope(), ses.ID, rest[len(rest)-1]), decodeTurn)
 			turns = append(turns, t)
 			return true, cmp.Or(promised(err), ctx.Err())
 		}, indexTurnIn, scopeID(s.scope()), ses.ID)
@@ -157,20 +144,6 @@ func (s sessions) Turns(ctx context.Context, sessionID string) ([]Turn, error) {
 		return nil, err
 	}
 	return turns, nil
-}
-
-// liveTurn is liveSession for turns.
-func liveTurn(r *store.Reader, key merge.Key) (Turn, error) {
-	rec, err := head(r, key)
-	if err != nil {
-		return Turn{}, err
-	}
-	if rec != nil && !rec.Envelope.Deleted {
-		if t, err := decodeTurn(rec); err == nil {
-			return t, nil
-		}
-	}
-	return Turn{}, fmt.Errorf("%w: %s", ErrNotFound, key)
 }
 
 func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
