@@ -15,7 +15,7 @@ import (
 type sight struct {
 	live     bool
 	envelope state.Envelope
-	text     string
+	said     *said
 }
 
 // look reads a key as agents do.
@@ -26,11 +26,11 @@ func (r *Replica) look(t target) (sight, error) {
 	if t.skill {
 		var sk state.Skill
 		sk, err = r.State().SkillLibrary().GetIn(ctx, t.scope, t.name)
-		seen = sight{err == nil, sk.Envelope, sk.Body}
+		seen = sight{err == nil, sk.Envelope, saidOfSkill(&sk)}
 	} else {
 		var it state.MemoryItem
 		it, err = r.State().MemoryLibrary().GetIn(ctx, t.scope, t.name)
-		seen = sight{err == nil, it.Envelope, it.Content}
+		seen = sight{err == nil, it.Envelope, saidOfItem(&it)}
 	}
 	if errors.Is(err, state.ErrNotFound) {
 		err = nil
@@ -62,8 +62,8 @@ func (m *model) saw(r *Replica, key merge.Key, seen sight) {
 	}
 	shown := m.shown(key, newest, seen)
 	switch {
-	case shown != nil && !shown.record.Envelope.Deleted && shown.text != "" && shown.text != seen.text && !m.cloned[key]:
-		m.cluster.fail(InvariantReads, "replica %d reads %q in %s, which says %q", r.number, seen.text, m.describe(shown.record.Hash()), shown.text)
+	case shown != nil && !shown.record.Envelope.Deleted && !m.cloned[key] && shown.said.otherwise(seen.said) != "":
+		m.cluster.checkVersion(r, shown, seen.said)
 	case shown == nil && newest != nil:
 		m.cluster.fail(InvariantReads, "replica %d reads %s live %t, %s by %s, although it has %s",
 			r.number, key, seen.live, seen.envelope.UpdatedHLC, seen.envelope.LastWriterID, m.describe(newest.record.Hash()))
@@ -181,16 +181,10 @@ func (r *Replica) held(key merge.Key) (held []store.Held, err error) {
 // put writes a key as agents do; token says what is stored there, and nothing
 // when it does not matter.
 func (r *Replica) put(t target, text string, token state.Envelope) error {
-	ctx := context.Background()
-	r.saying = text
-	defer func() { r.saying = "" }()
-	var err error
 	if t.skill {
-		_, err = r.State().Skills().Upsert(ctx, state.Skill{Slug: t.name, Scope: t.scope, Body: text, Envelope: token})
-	} else {
-		_, err = r.State().Memory().Write(ctx, state.MemoryItem{ID: t.name, Scope: t.scope, Content: text, Envelope: token})
+		return r.upsert(state.Skill{Slug: t.name, Scope: t.scope, Body: text, Envelope: token})
 	}
-	return err
+	return r.memorize(state.MemoryItem{ID: t.name, Scope: t.scope, Content: text, Envelope: token})
 }
 
 func (r *Replica) edit(t target, text string) error {

@@ -141,6 +141,9 @@ func (c *Cluster) check() error {
 			return err
 		}
 		c.compare(r, &h, expected)
+		if err := c.compareConflicts(r, &h); err != nil {
+			return err
+		}
 		c.checkStatus(r)
 		if err := c.checkParked(r); err != nil {
 			return err
@@ -149,7 +152,7 @@ func (c *Cluster) check() error {
 			c.fail(InvariantRows, "replica %d: %v", r.number, err)
 		}
 	}
-	return c.compareReads()
+	return c.compareReads(expected)
 }
 
 // eachHeld calls fn for every version that a replica holds.

@@ -167,24 +167,24 @@ func (r *Replica) damagedStore() *store.Store {
 
 // checkReading holds that what agents read at a damaged replica was written so.
 func (c *Cluster) checkReading(r *Replica, seen *reading) {
-	check := func(kind string, e state.Envelope, text string) {
+	check := func(kind string, e state.Envelope, seen *said) {
 		wrote := slices.ContainsFunc(c.model.order, func(w *written) bool {
 			env := w.record.Envelope
 			return w.record.Key.Kind == kind && env.UpdatedHLC == e.UpdatedHLC && env.LastWriterID.String() == e.LastWriterID &&
-				(w.text == "" || w.text == text)
+				w.said.otherwise(seen) == ""
 		})
 		if !wrote {
-			c.fail(InvariantCorruption, "replica %d shows a %s that says %q, of %s by %s, which nobody wrote", r.number, kind, text, e.UpdatedHLC, e.LastWriterID)
+			c.fail(InvariantCorruption, "replica %d shows a %s that says %.60q, of %s by %s, which nobody wrote", r.number, kind, seen.Text, e.UpdatedHLC, e.LastWriterID)
 		}
 	}
 	for _, skills := range seen.Skills {
 		for i := range skills {
-			check("skill", skills[i].Envelope, skills[i].Body)
+			check("skill", skills[i].Envelope, saidOfSkill(&skills[i]))
 		}
 	}
 	for _, items := range seen.Memory {
 		for i := range items {
-			check("memory", items[i].Envelope, items[i].Content)
+			check("memory", items[i].Envelope, saidOfItem(&items[i]))
 		}
 	}
 }

@@ -55,8 +55,16 @@ func NewPlanOf(seed uint64, replicas int) Plan {
 	p.with(newDice(seed, streamCrowd), p.massJoin)
 	p.with(newDice(seed, streamNewer), p.newer)
 	p.with(newDice(seed, streamHostile), p.hostile)
+	p.with(newDice(seed, streamLimits), p.limits)
 	p.plan.Steps = arrange(p.events)
 	return p.plan
+}
+
+// limits draws stores that keep little of what was.
+func (p *planner) limits() {
+	if p.chance(0.25) {
+		p.plan.HistoryMax = p.between(1, 5)
+	}
 }
 
 // with lets draw take its decisions from dice of its own.

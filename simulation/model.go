@@ -44,7 +44,7 @@ type written struct {
 	// not, but only as it is.
 	acknowledged bool
 	parents      []merge.Hash // see Replica.seen
-	text         string       // what its agent said; empty when unknown
+	said         *said        // what its agent said; nil when unknown
 	newer        bool         // of a later build
 	crafted      bool         // by a hostile member, behind its engine's back
 }
@@ -76,8 +76,9 @@ func (m *model) attempted(r *Replica, rec *merge.Record, settles bool) {
 	m.newest[r.number] = issued{stamp: stamp, process: r.started}
 	m.copies(r, rec.Key)
 	w := m.add(rec)
-	w.text = r.saying
 	var err error
+	w.said, err = m.saying(r, rec)
+	m.cluster.mustRead(err, r)
 	w.parents, err = r.seen(rec, settles)
 	m.cluster.mustRead(err, r)
 	if r.damaged {

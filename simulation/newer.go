@@ -256,7 +256,7 @@ func (r *Replica) writeNewer(n int) error {
 		}
 		d.key, d.deleted = t.key(), false
 		if w := r.cluster.model.versions[head.Hash]; w != nil {
-			d.text = w.text
+			d.said = w.said
 		}
 	}
 	return r.write(d)

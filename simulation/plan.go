@@ -53,6 +53,9 @@ type Plan struct {
 	PageBytes int
 	// ParkedMax bounds what each store keeps parked; 0 leaves the default.
 	ParkedMax int
+	// HistoryMax bounds the covered versions that each store keeps of a key; 0
+	// leaves the default.
+	HistoryMax int
 	// Steps happen in order, each After the one before.
 	Steps []Step
 	// Rest is how much time passes after the last step, before all faults end.

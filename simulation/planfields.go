@@ -47,6 +47,7 @@ func (p *Plan) settings() []setting {
 		setting{name: "tick", value: &p.TickEvery}.lasting(10*time.Millisecond, century),
 		setting{name: "page-bytes", value: &p.PageBytes}.within(pageBytesMin, 1<<30).orDefault(),
 		setting{name: "parked-max", value: &p.ParkedMax}.within(0, 1<<30),
+		setting{name: "history-max", value: &p.HistoryMax}.within(0, 1<<30),
 		setting{name: "absent", value: &p.Absent}.within(0, float64(p.Replicas-1)),
 		setting{name: "newer", value: &p.Newer}.within(0, float64(p.Replicas-1)),
 		setting{name: "rest", value: &p.Rest}.lasting(0, century),

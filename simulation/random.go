@@ -34,6 +34,9 @@ const (
 	streamDialect   // and above: one for each replica
 )
 
+// streamLimits are the dice of what stores keep.
+const streamLimits uint64 = 1<<61 + 3
+
 // dice draws decisions from a seed.
 type dice struct{ *rand.Rand }
 

@@ -10,8 +10,9 @@ import (
 	"github.com/fleetsync/fleetd/state"
 )
 
-// compareReads holds what agents read to be the same on every replica.
-func (c *Cluster) compareReads() error {
+// compareReads holds what agents read to be the same on every replica, and what
+// was said. expected is what is owed of shared sections.
+func (c *Cluster) compareReads(expected map[merge.Key][]merge.Version) error {
 	var first reading
 	scopes := c.model.scopes()
 	for i, r := range c.members() {
@@ -21,6 +22,7 @@ func (c *Cluster) compareReads() error {
 		}
 		if i == 0 {
 			first = reading
+			c.checkSaid(r, &first, expected)
 		}
 		if different := first.difference(&reading); different != "" {
 			c.fail(InvariantAgreement, "replica %d reads otherwise than replica 0: %s", r.number, different)

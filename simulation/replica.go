@@ -35,7 +35,7 @@ type Replica struct {
 	foreign   Fault                  // why that is so
 	muteUntil time.Time              // after a rollback: what it had issued before lies until then
 	newest    map[merge.Key]*written // of each key what its disk has taken in
-	saying    string                 // the text of the write in hand
+	saying    *said                  // the write in hand; nil when nobody knows
 	dialect   *dialect               // nil: it runs this build
 	withheld  string                 // the family that it does not share
 	leftAt    time.Time              // when it went off the network
@@ -116,7 +116,7 @@ func (r *Replica) start() error {
 	var err error
 	p.store, err = store.Open(r.disk, store.Config{
 		Now: r.Now, Rand: random, Indexer: state.Indexer{}, OnCommit: r.onCommit,
-		ParkedMax: c.plan.ParkedMax,
+		ParkedMax: c.plan.ParkedMax, HistoryMax: c.plan.HistoryMax,
 	})
 	if err != nil {
 		return fmt.Errorf("replica %d: open: %w", r.number, err)

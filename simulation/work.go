@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 
 	"github.com/fleetsync/fleetd/merge"
@@ -117,8 +116,7 @@ func (r *Replica) burst(count, bytes int) error {
 	all := scopes()
 	scope := all[r.cluster.dice.IntN(len(all))]
 	for range count {
-		item := state.MemoryItem{Scope: scope, Kind: "fact", Content: r.cluster.text(bytes)}
-		if _, err := r.State().Memory().Write(context.Background(), item); err != nil {
+		if err := r.memorize(state.MemoryItem{Scope: scope, Content: r.cluster.text(bytes)}); err != nil {
 			return err
 		}
 		if r.process == nil || r.cluster.stopping() {
@@ -138,7 +136,7 @@ func (r *Replica) importPack(pack, count int) error {
 			Slug: fmt.Sprintf("pack-%d-%d", pack, i), Scope: all[pack%len(all)], Name: "Imported", Tags: []string{"pack"},
 			Body: r.cluster.text(120), Check: "true",
 		}
-		if _, err := r.State().Skills().Upsert(context.Background(), sk); err != nil {
+		if err := r.upsertAs(sk); err != nil {
 			return err
 		}
 		if r.process == nil || r.cluster.stopping() {
@@ -155,8 +153,7 @@ func (r *Replica) large(count int) error {
 	size := largeBytes(count)
 	for range count {
 		slug := fmt.Sprintf("large-%d", r.cluster.dice.IntN(1<<30))
-		_, err := r.State().Skills().Upsert(context.Background(), state.Skill{Slug: slug, Body: r.cluster.text(size)})
-		if err != nil {
+		if err := r.upsertAs(state.Skill{Slug: slug, Body: r.cluster.text(size)}); err != nil {
 			return err
 		}
 		if r.process == nil || r.cluster.stopping() {

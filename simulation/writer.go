@@ -14,9 +14,9 @@ type draft struct {
 	key     merge.Key
 	body    []byte
 	deleted bool
-	settles bool   // covers every held version, not only the head
-	newer   bool   // has header fields of a later build
-	text    string // see written
+	settles bool  // covers every held version, not only the head
+	newer   bool  // has header fields of a later build
+	said    *said // see written
 }
 
 // write makes a version by the rules that package state follows, of kinds that
@@ -42,7 +42,7 @@ func (r *Replica) write(d draft) error {
 		}
 		r.cluster.model.attempted(r, &rec, d.settles)
 		w := r.cluster.model.add(&rec)
-		w.newer, w.text = d.newer, d.text
+		w.newer, w.said = d.newer, d.said
 		return []merge.Record{rec}, nil
 	})
 }
@@ -89,7 +89,7 @@ func (r *Replica) settle() error {
 		head, err := rd.Head(d.key)
 		d.body, d.deleted, d.settles = head.Body, head.Envelope.Deleted, true
 		if w := r.cluster.model.versions[head.Hash()]; w != nil {
-			d.text = w.text
+			d.said = w.said
 		}
 		return err
 	})
