@@ -210,5 +210,6 @@ func (r *Replica) remove(t target) error {
 // tolerable reports whether agents must live with an error: nothing was
 // acknowledged.
 func tolerable(err error) bool {
-	return errors.Is(err, errDisk) || errors.Is(err, store.ErrFull) || errors.Is(err, hlc.ErrClockAhead) || errors.Is(err, state.ErrNotFound)
+	return errors.Is(err, errDisk) || errors.Is(err, store.ErrFull) || errors.Is(err, hlc.ErrClockAhead) || errors.Is(err, state.ErrNotFound) ||
+		errors.Is(err, state.ErrDenied)
 }

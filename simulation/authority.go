@@ -128,15 +128,16 @@ func newCharter(random io.Reader) (charter, error) {
 
 // grant makes an instance a member, or an admin when root issues it, from the
 // beginning of the simulation on, whenever it is stated.
-func (c charter) grant(issuer fleet.Signer, to merge.InstanceID, name string, stamp hlc.Timestamp) (merge.Record, error) {
+func (c charter) grant(issuer fleet.Signer, to *Replica, stamp hlc.Timestamp) (merge.Record, error) {
 	g := fleet.Grant{
-		Member: to, Name: name, Role: fleet.RoleMember,
+		Member: to.ID(), Name: to.name, Role: fleet.RoleMember,
 		Issued: hlc.Timestamp{Wall: epoch().AddDate(0, 0, -1).UnixMilli()},
 	}
 	if issuer.ID() == c.root.ID() {
 		g.Role = fleet.RoleAdmin
 	} else {
 		g.Capabilities = []string{fleet.CapabilityAll}
+		g = to.cluster.plan.Limits[to.number].limited(g)
 	}
 	return fleet.SealGrant(c.fleet, issuer, g, stamp)
 }

@@ -109,6 +109,7 @@ const (
 	SometimesImport         Marker = "import"
 	SometimesBanished       Marker = "hostile member kept away"
 	SometimesBusy           Marker = "busy"
+	SometimesDenied         Marker = "write denied"
 )
 
 // Coverage counts what happened. It belongs to one goroutine.
@@ -208,6 +209,6 @@ func AllMarkers() []Marker {
 		SometimesGossip, SometimesAnnounced, SometimesParked, SometimesParkedFuture, SometimesReleased,
 		SometimesConflict, SometimesDelete, SometimesRevival, SometimesTimeout, SometimesFastForward,
 		SometimesUnacknowledged, SometimesDamageNoticed, SometimesRefused, SometimesWithheld, SometimesOwnRead, SometimesForeignRead,
-		SometimesRevised, SometimesReviseRefused, SometimesImport, SometimesBanished, SometimesBusy,
+		SometimesRevised, SometimesReviseRefused, SometimesImport, SometimesBanished, SometimesBusy, SometimesDenied,
 	}
 }

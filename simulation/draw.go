@@ -60,10 +60,20 @@ func NewPlanOf(seed uint64, replicas int) Plan {
 	return p.plan
 }
 
-// limits draws stores that keep little of what was.
+// limits draws stores that keep little of what was, and members that may not
+// write everything.
 func (p *planner) limits() {
 	if p.chance(0.25) {
 		p.plan.HistoryMax = p.between(1, 5)
+	}
+	if p.chance(0.25) {
+		p.plan.Limits = make([]GrantLimit, p.plan.Replicas)
+		for n := 1; n < p.plan.Replicas; n++ {
+			if p.plan.Grants[n] != GrantNever && p.chance(0.4) {
+				p.plan.Limits[n] = pick(p.dice, LimitScope, LimitFamily, LimitTime)
+			}
+		}
+		p.plan.settle()
 	}
 }
 

@@ -22,7 +22,7 @@ func newIdentity(keys io.Reader) (fleet.Identity, error) { return fleet.NewIdent
 func (c *Cluster) found() error {
 	stamp := hlc.Timestamp{Wall: epoch().Add(-time.Minute).UnixMilli()}
 	admin := c.replicas[0]
-	root, err := c.charter.grant(c.charter.root, admin.ID(), admin.name, stamp)
+	root, err := c.charter.grant(c.charter.root, admin, stamp)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (c *Cluster) found() error {
 	own := make([][]merge.Record, len(c.replicas))
 	for i, r := range c.replicas[1:] {
 		stamp.Counter = uint16(i + 1)
-		grant, err := c.charter.grant(admin.identity, r.ID(), r.name, stamp)
+		grant, err := c.charter.grant(admin.identity, r, stamp)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (c *Cluster) state(r *Replica) error {
 		if err != nil {
 			return nil, err
 		}
-		rec, err := c.charter.grant(admin.identity, r.ID(), r.name, stamp)
+		rec, err := c.charter.grant(admin.identity, r, stamp)
 		if err != nil {
 			return nil, err
 		}

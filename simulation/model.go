@@ -111,6 +111,9 @@ func (m *model) committed(r *Replica, c *store.Commit) {
 			r.taken(w)
 			m.carried(r, w)
 		}
+		if !m.allows(rec) {
+			m.cluster.fail(InvariantAuthority, "replica %d holds %s of replica %d, whose grant does not cover it", r.number, rec.Key, m.cluster.numberOf(rec.Envelope.LastWriterID))
+		}
 		switch {
 		case w == nil:
 			m.cluster.fail(InvariantBytes, "replica %d holds a version of %s that nobody wrote", r.number, rec.Key)

@@ -45,6 +45,8 @@ type Plan struct {
 	Absent []int
 	// Grants says of each replica how the others learn that it is a member.
 	Grants []GrantMode
+	// Limits says by replica what its grant leaves out.
+	Limits []GrantLimit
 	// Withheld is by replica a family that it does not share; empty for none.
 	Withheld []string
 	// Newer are the replicas that run a later build.

@@ -46,9 +46,10 @@ func (p *Plan) dropReplica(number int) {
 	}
 	p.Skews = slices.Delete(p.Skews, number, number+1)
 	p.Grants = slices.Delete(p.Grants, number, number+1)
+	p.Limits = slices.Delete(p.Limits, number, number+1)
 	p.Withheld = slices.Delete(p.Withheld, number, number+1)
 	p.Sites = slices.Delete(p.Sites, number, number+1)
-	p.Grants[0] = GrantKnown
+	p.Grants[0], p.Limits[0] = GrantKnown, LimitNone
 	p.Replicas--
 }
 

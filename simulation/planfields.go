@@ -60,6 +60,7 @@ func (p *Plan) replicaSettings(number int) []setting {
 	return []setting{
 		setting{name: "skew", value: &p.Skews[number]}.lasting(-sinceUnix, century),
 		{name: "grant", value: (*uint8)(&p.Grants[number]), names: grantModes[:]},
+		{name: "limit", value: (*uint8)(&p.Limits[number]), names: grantLimits[:]},
 		{name: "withheld", value: &p.Withheld[number]},
 		setting{name: "site", value: &p.Sites[number]}.within(0, replicasMax-1),
 	}

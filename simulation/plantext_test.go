@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io/fs"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func roundTrip(t rapid.TB, plan simulation.Plan) simulation.Plan {
 func TestEveryFieldHasItsSetting(t *testing.T) {
 	var plan simulation.Plan
 	fill(t, reflect.ValueOf(&plan).Elem(), "Plan")
-	plan.Replicas, plan.Grants[0], plan.PageBytes = 2, simulation.GrantKnown, 300
+	plan.Replicas, plan.Grants[0], plan.PageBytes, plan.Limits[0] = 2, simulation.GrantKnown, 300, simulation.LimitNone
 	if diff := cmp.Diff(plan, roundTrip(t, plan)); diff != "" {
 		t.Errorf("the text form loses (-) or changes:\n%s\n%s", diff, plan.Text())
 	}
@@ -161,9 +162,14 @@ func planByHand(t *rapid.T, pace time.Duration) simulation.Plan {
 		plan.Sites = make([]int, plan.Replicas)
 		plan.Sites[replica.Draw(t, "who")] = 1
 	}
+	plan.Limits = make([]simulation.GrantLimit, plan.Replicas)
 	for n := 1; n < plan.Replicas; n++ {
 		plan.Skews[n] = duration(-time.Hour, time.Hour, "skew")
+		plan.Limits[n] = rapid.SampledFrom([]simulation.GrantLimit{simulation.LimitNone, simulation.LimitScope, simulation.LimitFamily, simulation.LimitTime}).Draw(t, "limit")
 		plan.Grants[n] = rapid.SampledFrom([]simulation.GrantMode{simulation.GrantKnown, simulation.GrantOwn, simulation.GrantLate, simulation.GrantNever}).Draw(t, "grant")
+	}
+	if slices.Max(plan.Limits) == simulation.LimitNone {
+		plan.Limits = nil
 	}
 	plan.Withheld[replica.Draw(t, "who")] = rapid.SampledFrom([]string{"", "skill", "memory"}).Draw(t, "withheld")
 	for range rapid.IntRange(0, 20).Draw(t, "steps") {
@@ -224,6 +230,8 @@ func TestABadPlanIsRefusedWithItsLine(t *testing.T) {
 		{"a replica before their number", "plan 1\nreplica 0 skew 1s\n", "line 2: the line replicas comes before"},
 		{"a replica that is not there", header + "replica 3 skew 1s\n", `line 6: "3" is none of 3 replicas`},
 		{"a replica without a number", header + "replica\n", "line 6: which replica"},
+		{"an admin with limits", header + "replica 0 limit time\n", "line 6: replica 0 is the admin"},
+		{"no limit", header + "replica 1 limit much\n", "line 6: limit much: it is one of none, scope, family, time"},
 		{"an admin whom nobody knows", header + "replica 0 grant late\n", "line 6: replica 0 is the admin"},
 		{"a family with a space", header + "replica 1 withheld A\n", `line 6: replica 1: withheld is "A"`},
 		{"latencies that cross", header + "weather latency-min 2s latency-max 1s\n", "line 6: latency-min is 2s, not within 0s to 1s"},

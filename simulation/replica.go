@@ -156,6 +156,9 @@ func (r *Replica) attempt(rec *merge.Record) error {
 	if r.process == nil {
 		return fmt.Errorf("%w: the process has died", errDisk)
 	}
+	if err := r.permit(rec); err != nil {
+		return err
+	}
 	r.cluster.model.attempted(r, rec, false)
 	return nil
 }

@@ -140,36 +140,37 @@ func madeAt(n uint32) time.Time {
 	return epoch().Add(-time.Duration(n) * time.Second)
 }
 
-// checkSaid holds what a replica reads to what was said: every live head is
-// there, and no version says anything else. expected is what is owed.
-func (c *Cluster) checkSaid(r *Replica, seen *reading, expected map[merge.Key][]merge.Version) {
+// shown is what a reading says of each key that it lists.
+func (seen *reading) shown() map[merge.Key]*said {
 	shown := map[merge.Key]*said{}
-	note := func(kind string, scope merge.Scope, id string, s *said) {
-		shown[merge.Key{Kind: kind, Scope: scope, ID: merge.NewID(id)}] = s
-	}
 	for _, skills := range seen.Skills {
 		for i := range skills {
-			note("skill", skills[i].Scope, skills[i].Slug, saidOfSkill(&skills[i]))
+			sk := &skills[i]
+			shown[merge.Key{Kind: "skill", Scope: sk.Scope, ID: merge.NewID(sk.Slug)}] = saidOfSkill(sk)
 		}
 	}
 	for _, items := range seen.Memory {
 		for i := range items {
-			note("memory", items[i].Scope, items[i].ID, saidOfItem(&items[i]))
+			it := &items[i]
+			shown[merge.Key{Kind: "memory", Scope: it.Scope, ID: merge.NewID(it.ID)}] = saidOfItem(it)
 		}
 	}
+	return shown
+}
+
+// checkSaid holds what a replica reads to what was said: every live head is
+// there, and no version says anything else. expected is what is owed.
+func (c *Cluster) checkSaid(r *Replica, seen *reading, expected map[merge.Key][]merge.Version) {
+	shown := seen.shown()
 	for _, w := range c.model.order { // in an order that is the same each time
 		key, versions := w.record.Key, expected[w.record.Key]
 		if len(versions) == 0 || versions[len(versions)-1].Hash != w.record.Hash() || w.said == nil || c.model.cloned[key] || !c.shared(key.Section()) {
 			continue
 		}
-		s := shown[key]
-		switch {
-		case w.record.Envelope.Deleted && s != nil:
-			c.fail(InvariantReads, "replica %d lists %s", r.number, c.model.describe(w.record.Hash()))
-		case w.record.Envelope.Deleted:
-		case s == nil:
-			c.fail(InvariantReads, "replica %d does not list %s", r.number, c.model.describe(w.record.Hash()))
-		default:
+		switch s := shown[key]; {
+		case w.record.Envelope.Deleted != (s == nil):
+			c.fail(InvariantReads, "replica %d lists %t, of %s", r.number, s != nil, c.model.describe(w.record.Hash()))
+		case s != nil:
 			c.checkVersion(r, w, s)
 		}
 	}

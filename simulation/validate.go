@@ -45,7 +45,7 @@ func (p *Plan) wrong() *wrong {
 	lists := []struct {
 		name string
 		len  int
-	}{{"Skews", len(p.Skews)}, {"Grants", len(p.Grants)}, {"Withheld", len(p.Withheld)}, {"Sites", len(p.Sites)}}
+	}{{"Skews", len(p.Skews)}, {"Grants", len(p.Grants)}, {"Limits", len(p.Limits)}, {"Withheld", len(p.Withheld)}, {"Sites", len(p.Sites)}}
 	for _, list := range lists {
 		if list.len > p.Replicas {
 			return &wrong{step: -1, err: fmt.Errorf("%s has %d entries for %d replicas", list.name, list.len, p.Replicas)}
@@ -92,8 +92,8 @@ func (p *Plan) wrongParts() *wrong {
 			return w
 		}
 	}
-	if p.Grants[0] != GrantKnown {
-		return &wrong{step: -1, setting: "replica 0", err: errors.New("replica 0 is the admin, whom everybody knows")}
+	if p.Grants[0] != GrantKnown || p.Limits[0] != LimitNone {
+		return &wrong{step: -1, setting: "replica 0", err: errors.New("replica 0 is the admin, whom everybody knows and nothing limits")}
 	}
 	return nil
 }
@@ -161,6 +161,7 @@ func (p *Plan) normal() Plan {
 	whole := *p
 	whole.Skews = slices.Clone(p.Skews)
 	whole.Grants = slices.Clone(p.Grants)
+	whole.Limits = slices.Clone(p.Limits)
 	whole.Withheld = slices.Clone(p.Withheld)
 	whole.Sites = slices.Clone(p.Sites)
 	whole.pad()
@@ -171,6 +172,7 @@ func (p *Plan) normal() Plan {
 func (p *Plan) pad() {
 	p.Skews = padded(p.Skews, p.Replicas)
 	p.Grants = padded(p.Grants, p.Replicas)
+	p.Limits = padded(p.Limits, p.Replicas)
 	p.Withheld = padded(p.Withheld, p.Replicas)
 	p.Sites = padded(p.Sites, p.Replicas)
 }
@@ -180,6 +182,9 @@ func (p *Plan) settle() {
 	p.pad()
 	if !slices.ContainsFunc(p.Sites, func(site int) bool { return site != 0 }) {
 		p.Sites = nil
+	}
+	if !slices.ContainsFunc(p.Limits, func(l GrantLimit) bool { return l != LimitNone }) {
+		p.Limits = nil
 	}
 }
 

@@ -40,6 +40,9 @@ func (r *Replica) write(d draft) error {
 		if err != nil {
 			return nil, err
 		}
+		if err := r.permit(&rec); err != nil {
+			return nil, err
+		}
 		r.cluster.model.attempted(r, &rec, d.settles)
 		w := r.cluster.model.add(&rec)
 		w.newer, w.said = d.newer, d.said
