@@ -96,7 +96,10 @@
 //     follow everything that its store had committed.
 //   - I6: no version is merged whose stamp lies too far ahead, and no honest
 //     clock is led away from true time.
-//   - I7: no version is merged that the statements known there do not admit.
+//   - I7: no version is merged that the statements known there do not admit, or
+//     written that its writer's grant does not cover, by its time, its scopes and
+//     its families; and no other write is refused. What a grant covers the model
+//     says by itself.
 //   - I9: the queues and maps that an engine keeps for its peers, and what a store
 //     keeps parked, stay within their bounds.
 //   - I10: what a damaged disk gives is as it was written, or an error; no peer
@@ -105,8 +108,10 @@
 //   - I12: after the last fault the fleet is one within [Cluster.Bound].
 //   - I14: the feed has each held version once; the store's own rows agree.
 //   - A read shows the newest that the store of its replica has taken in, so also
-//     what its agent has just written, and compare-and-set refuses a write
-//     exactly when the head is another than its agent has read.
+//     what its agent has just written, with every field as it was given; lists
+//     have every live head and no other, and conflicts every version that lost.
+//     Compare-and-set refuses a write exactly when the head is another than its
+//     agent has read.
 //   - Cursors lie beyond nothing that did not come; nothing is fetched when
 //     nothing changes; what is private to a replica is nowhere else; no honest
 //     peer is blamed; what engines say of their peers is true.

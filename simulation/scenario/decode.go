@@ -37,7 +37,7 @@ func (d *decoder) mapping(path string, node ast.Node, fields []field) error {
 		line := at.Key().GetToken().Position.Line
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key })
 		if i < 0 {
-			return &Error{Line: line, Field: join(path, key), Text: "there is no such field here" + meant(key, fields) + "; there is " + names(fields)}
+			return &Error{Line: line, Field: join(path, fmt.Sprintf("%.60s", key)), Text: "there is no such field here" + meant(key, fields) + "; there is " + names(fields)}
 		}
 		f := &fields[i]
 		inside := join(path, f.name)

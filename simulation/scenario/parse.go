@@ -146,7 +146,7 @@ func notYAML(err error) error {
 		}
 	}
 	text, _, _ = strings.Cut(text, "\n")
-	e.Text = "it is no YAML: " + text
+	e.Text = fmt.Sprintf("it is no YAML: %.200s", text) // it may quote a line of any length
 	return e
 }
 

@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +116,24 @@ func TestSeedZeroIsASeed(t *testing.T) {
 	for text, seeded := range map[string]bool{two: false, two + "seed: 0\n": true, "\ufeff" + two + "seed: 0\n": true} {
 		if s := parse(t, text); s.Seeded != seeded || s.Seed != 0 {
 			t.Errorf("%q: seed %d, chosen %t", text, s.Seed, s.Seeded)
+		}
+	}
+}
+
+// TestAnErrorIsShort holds that errors quote little of a text, however long what
+// stands there is.
+func TestAnErrorIsShort(t *testing.T) {
+	long := strings.Repeat("x", 50_000)
+	zeros := strings.Repeat("0", 25_000)
+	for _, text := range []string{
+		long, long + ": 1", two + long + ": 1", "name: " + long + "\nsites: [{name: a, agents: 2}]", two + "hub: " + long, two + "duration: " + long,
+		"sites: [{name: " + long + "}]", "sites: [{name: a, agents: 2, withholds: " + long + "}]", two + "links: [{from: a, to: " + long + "}]",
+		two + "links: [{between: [a, b], latency: " + zeros + "2s.." + zeros + "1s}]", two + "writes: [{sites: " + long + "}]", "a: b\n" + long + "\n- x: [",
+		"{" + long, "\"" + long, "a: " + long + "\na: 1\n", long + ": 1\n" + long + ": 2\n",
+	} {
+		_, err := scenario.Parse(strings.NewReader(text))
+		if !errors.Is(err, scenario.ErrScenario) || len(err.Error()) > 500 {
+			t.Errorf("%.60q: an error of %d bytes: %.300v", text, len(fmt.Sprint(err)), err)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (s *Scenario) checkSite(i int, at string) error {
 	case s.site(site.Name) != i:
 		return invalid(at+".name", "%q is the name of another site already", site.Name)
 	case site.Withholds != "" && site.Withholds != "skill" && site.Withholds != "memory":
-		return invalid(at+".withholds", "%q, want skill or memory", site.Withholds)
+		return invalid(at+".withholds", "%.60q, want skill or memory", site.Withholds)
 	case site.Zone > zoneMax || site.Zone < -zoneMax:
 		return invalid(at+".zone", "%s, want -%s to %[2]s", site.Zone, spell(zoneMax))
 	}

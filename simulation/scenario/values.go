@@ -154,7 +154,7 @@ func parseRange[T int | time.Duration](parse func(string) (T, error)) func(strin
 			return Range[T]{}, errForm
 		}
 		if first > last {
-			return Range[T]{}, fmt.Errorf("%s is more than %s", low, high)
+			return Range[T]{}, fmt.Errorf("%.60s is more than %.60s", low, high)
 		}
 		return Range[T]{first, last}, nil
 	}
