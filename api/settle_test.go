@@ -3,7 +3,9 @@ package api_test
 import (
 	"context"
 	"crypto/rand"
+	"maps"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -102,8 +104,8 @@ func lostHashes(t *testing.T, h http.Handler) map[string]string {
 func TestConflictsOfEveryKindAreSettled(t *testing.T) {
 	_, _, h := inConflict(t)
 	lost := lostHashes(t, h)
-	if len(lost) != 3 || lost["session.turn s/t%2Fu"] == "" || lost["memory m/n"] == "" || lost["skill deploy"] == "" {
-		t.Fatalf("conflicts of %v", lost)
+	if diff := cmp.Diff([]string{"memory m/n", "session.turn s/t%2Fu", "skill deploy"}, slices.Sorted(maps.Keys(lost))); diff != "" {
+		t.Fatalf("conflicts (-want +got):\n%s", diff)
 	}
 	kept := decode[wire.Settled](t, ask(t, h, "POST", "/v1/records/skill/deploy/keep", ""), http.StatusOK)
 	if !kept.Written || *kept.Version.Skill.Body != "by b" || kept.Version.LastWriterID != "a" || kept.From.LastWriterID != "b" {
