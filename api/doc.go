@@ -22,6 +22,8 @@
 //	GET    /v1/records/{kind}/{key}/versions  scope      every version of a record of any kind
 //	POST   /v1/records/{kind}/{key}/keep      scope      settle its conflicts: the head stays
 //	POST   /v1/records/{kind}/{key}/restore   scope, body  write one of its versions anew
+//	GET    /v1/state                                     everything, as a snapshot of package state
+//	POST   /v1/state               body                  write what a part of a snapshot holds live
 //	GET    /v1/members
 //	POST   /v1/invitations         body
 //	GET    /v1/status                                    what this node knows

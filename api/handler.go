@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/state"
 )
 
 // Config is what a handler needs besides its backend.
@@ -42,31 +43,39 @@ func NewHandler(backend Backend, cfg Config) http.Handler {
 	h.read("GET /v1/conflicts", a.conflicts)
 	h.read("POST /v1/probe", a.probe)
 	h.write("POST /v1/invitations", a.invite)
-	rs := records{replica: backend.State()}
+	h.serveRecords(backend.State())
+	return h
+}
+
+// serveRecords registers what is about records.
+func (h *handler) serveRecords(replica state.Replica) {
+	rs := records{replica: replica}
 	h.read("GET /v1/records/{kind}/{key}/versions", rs.history)
 	h.read("POST /v1/records/{kind}/{key}/keep", rs.keep)
 	h.write("POST /v1/records/{kind}/{key}/restore", rs.restore)
-	s := skills{replica: backend.State(), library: backend.State().SkillLibrary()}
+	s := skills{replica: replica, library: replica.SkillLibrary()}
 	h.read("GET /v1/skills", s.list)
 	h.read("GET /v1/skills/{ref}", s.get)
 	h.write("PUT /v1/skills/{ref}", s.put)
 	h.read("DELETE /v1/skills/{ref}", s.delete)
 	h.read("GET /v1/skills/{ref}/versions", s.history)
-	m := memory{replica: backend.State(), library: backend.State().MemoryLibrary()}
+	m := memory{replica: replica, library: replica.MemoryLibrary()}
 	h.read("GET /v1/memory", m.list)
 	h.write("POST /v1/memory", m.post)
 	h.read("GET /v1/memory/{id}", m.get)
 	h.write("PUT /v1/memory/{id}", m.put)
 	h.read("DELETE /v1/memory/{id}", m.delete)
 	h.read("GET /v1/memory/{id}/versions", m.history)
-	ss := sessions{store: backend.State().Sessions()}
+	ss := sessions{store: replica.Sessions()}
 	h.read("GET /v1/sessions", ss.list)
 	h.write("POST /v1/sessions", ss.post)
 	h.read("GET /v1/sessions/{id}", ss.get)
 	h.read("DELETE /v1/sessions/{id}", ss.delete)
 	h.read("GET /v1/sessions/{id}/turns", ss.turns)
 	h.write("POST /v1/sessions/{id}/turns", ss.append)
-	return h
+	st := whole{replica: replica}
+	h.read("GET /v1/state", st.export)
+	h.write("POST /v1/state", st.importing)
 }
 
 // read registers an endpoint that takes no body.

@@ -19,11 +19,16 @@ import (
 // text is stored as it was sent: invalid UTF-8, halves of surrogate pairs, all
 // but the last of equal names, and null for an object.
 func readBody(w http.ResponseWriter, r *http.Request, v any) (fields, error) {
+	return readBodyMax(w, r, v, wire.RequestBytesMax)
+}
+
+// readBodyMax is readBody for a body of another length.
+func readBodyMax(w http.ResponseWriter, r *http.Request, v any, bytesMax int64) (fields, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
 		return nil, newProblem(wire.CodeMediaType, "the body must be JSON: send Content-Type: application/json")
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.RequestBytesMax))
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bytesMax))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

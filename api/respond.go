@@ -11,6 +11,7 @@ import (
 type reply struct {
 	status int // 200 when zero
 	body   any
+	raw    []byte // JSON to be sent as it is, in the place of body
 }
 
 // ok answers 200 with a body.
@@ -21,6 +22,10 @@ func writeReply(w http.ResponseWriter, r reply) {
 	status := r.status
 	if status == 0 {
 		status = http.StatusOK
+	}
+	if r.raw != nil {
+		writeBytes(w, status, "application/json", r.raw)
+		return
 	}
 	writeJSON(w, status, "application/json", r.body)
 }
@@ -37,6 +42,10 @@ func writeJSON(w http.ResponseWriter, status int, mediaType string, body any) {
 		status, mediaType = http.StatusInternalServerError, wire.ProblemType
 		raw = []byte(`{"title":"Internal error","status":500,"code":"internal"}`)
 	}
+	writeBytes(w, status, mediaType, raw)
+}
+
+func writeBytes(w http.ResponseWriter, status int, mediaType string, raw []byte) {
 	header := w.Header()
 	header.Set("Content-Type", mediaType)
 	header.Set("Cache-Control", "no-store")

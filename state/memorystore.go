@@ -31,15 +31,7 @@ func (m memory) Write(ctx context.Context, it MemoryItem) (MemoryItem, error) {
 				return merge.Record{}, err
 			}
 		}
-		existing, err := heldMemory(r, key)
-		if err != nil {
-			return merge.Record{}, err
-		}
-		stamped, _, err := m.stamper.UpsertMemory(existing, it)
-		if err != nil {
-			return merge.Record{}, err
-		}
-		rec, err := m.memoryVersion(r, stamped)
+		stamped, rec, err := m.upsertion(r, it)
 		if err != nil {
 			return merge.Record{}, err
 		}
@@ -51,6 +43,20 @@ func (m memory) Write(ctx context.Context, it MemoryItem) (MemoryItem, error) {
 		return MemoryItem{}, err
 	}
 	return written, nil
+}
+
+// upsertion makes the version that a normal item is written as.
+func (m memory) upsertion(r *store.Reader, it MemoryItem) (MemoryItem, merge.Record, error) {
+	existing, err := heldMemory(r, memoryKey(it.Scope, it.ID))
+	if err != nil {
+		return MemoryItem{}, merge.Record{}, err
+	}
+	stamped, _, err := m.stamper.UpsertMemory(existing, it)
+	if err != nil {
+		return MemoryItem{}, merge.Record{}, err
+	}
+	rec, err := m.memoryVersion(r, stamped)
+	return stamped, rec, err
 }
 
 // checkScope refuses an id that is known in other scopes only, deleted items

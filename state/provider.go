@@ -52,6 +52,19 @@ type Replica interface {
 	Export(ctx context.Context) (Snapshot, error)
 	// Snapshot saves what Export returns in the log, sealed when there is a codec.
 	Snapshot(ctx context.Context) error
+	// Import writes what a snapshot holds live and this replica does not hold
+	// alike, anew as this instance: sessions with their turns in the home scope,
+	// skills, items. What is deleted here is live again; nothing is deleted, and
+	// tombstones, outcomes and former writers are not imported. Created times are
+	// kept, turns keep ID and Seq too, and a session that is there gets the turns
+	// that it lacks. A turn is refused unless the snapshot holds its session, so a
+	// part of a snapshot is imported with the sessions of its turns. Each record
+	// is one transaction: what cannot be written is counted and reported with the
+	// reason, and any other error ends the import; what was done before is
+	// returned with it. Doing it twice changes nothing the second time. With
+	// dryRun nothing is written. Errors: hlc.ErrClockAhead, those of the store,
+	// the signer and ctx.
+	Import(ctx context.Context, s Snapshot, dryRun bool) (ImportResult, error)
 	// Invalid lists the records of known kinds that are stored and replicated
 	// but hidden, because they break the rules of their kind.
 	Invalid(ctx context.Context) ([]Invalid, error)

@@ -18,27 +18,9 @@ func (s skills) Upsert(ctx context.Context, sk Skill) (Skill, error) {
 	if err != nil {
 		return Skill{}, err
 	}
-	key, lock := skillKey(sk.Scope, sk.Slug), ""
-	if sk.ID != "" {
-		// Writers that choose one id for different slugs must see each other.
-		lock = indexName(indexSkillID, sk.ID)
-	} else {
-		lock = key.Section().ID() + key.Order()
-	}
 	var written Skill
-	err = s.writeAll(ctx, lock, func(r *store.Reader) ([]merge.Record, error) {
-		existing, err := heldSkill(r, key)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.checkID(r, sk); err != nil {
-			return nil, err
-		}
-		stamped, _, err := s.stamper.UpsertSkill(existing, sk)
-		if err != nil {
-			return nil, err
-		}
-		rec, err := s.skillVersion(r, stamped)
+	err = s.writeAll(ctx, skillLock(sk), func(r *store.Reader) ([]merge.Record, error) {
+		stamped, rec, err := s.upsertion(r, sk)
 		if err != nil {
 			return nil, err
 		}
@@ -54,6 +36,32 @@ func (s skills) Upsert(ctx context.Context, sk Skill) (Skill, error) {
 		return Skill{}, err
 	}
 	return written, nil
+}
+
+// skillLock is the lock of writers of a skill.
+func skillLock(sk Skill) string {
+	if sk.ID != "" {
+		// Writers that choose one id for different slugs must see each other.
+		return indexName(indexSkillID, sk.ID)
+	}
+	return lockOf(skillKey(sk.Scope, sk.Slug))
+}
+
+// upsertion makes the version that a normal skill is written as.
+func (s skills) upsertion(r *store.Reader, sk Skill) (Skill, merge.Record, error) {
+	existing, err := heldSkill(r, skillKey(sk.Scope, sk.Slug))
+	if err == nil {
+		err = s.checkID(r, sk)
+	}
+	if err != nil {
+		return Skill{}, merge.Record{}, err
+	}
+	stamped, _, err := s.stamper.UpsertSkill(existing, sk)
+	if err != nil {
+		return Skill{}, merge.Record{}, err
+	}
+	rec, err := s.skillVersion(r, stamped)
+	return stamped, rec, err
 }
 
 // checkID refuses an id that is another skill's, deleted ones included.

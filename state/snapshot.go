@@ -49,20 +49,29 @@ func MarshalSnapshot(s Snapshot) ([]byte, error) {
 // does not know are dropped. Errors: ErrInvalid.
 func UnmarshalSnapshot(payload []byte) (Snapshot, error) {
 	var s Snapshot
+	if err := unmarshalSnapshot(payload, &s); err != nil {
+		return Snapshot{}, err
+	}
+	return s.sorted(), nil
+}
+
+// unmarshalSnapshot decodes into s, of which what the payload does not name stays
+// as it is.
+func unmarshalSnapshot(payload []byte, s *Snapshot) error {
 	decoder := json.NewDecoder(bytes.NewReader(payload))
-	err := decoder.Decode(&s)
+	err := decoder.Decode(s)
 	if err == nil {
 		if _, more := decoder.Token(); !errors.Is(more, io.EOF) {
 			err = errors.New("something follows it")
 		}
 	}
 	if err != nil {
-		return Snapshot{}, fmt.Errorf("%w: snapshot: %w", ErrInvalid, err)
+		return fmt.Errorf("%w: snapshot: %w", ErrInvalid, err)
 	}
 	if err := s.checkTimes(); err != nil {
-		return Snapshot{}, fmt.Errorf("state: snapshot: %w", err)
+		return fmt.Errorf("state: snapshot: %w", err)
 	}
-	return s.sorted(), nil
+	return nil
 }
 
 // checkTimes brings the times into the form that a store gives them; those that

@@ -4,7 +4,8 @@
 // Every reply is one object with a schema_version and its data under a plural
 // noun, field names are in snake_case, ids and stamps are text. Fields are
 // added and never change their meaning under one SchemaVersion, so a reader
-// ignores those that it does not know. A reply that is not 2xx is a Problem
+// ignores those that it does not know. The exception is an exported state, which
+// is in the form of package state alone. A reply that is not 2xx is a Problem
 // (RFC 9457).
 //
 // The package imports nothing of this module: a program that talks to a daemon
