@@ -6,6 +6,8 @@
 //	PUT    /v1/skills/{slug}       body, scope inside    create or replace
 //	DELETE /v1/skills/{ref}        scope
 //	GET    /v1/skills/{ref}/versions  scope              its history, also when it is deleted
+//	POST   /v1/skills/{ref}/outcomes  scope, body        count one use
+//	GET    /v1/report              limit, scope          live skills with what speaks for each, the surest first
 //	GET    /v1/memory              q, kind, limit, scope every live item that matches, newest first
 //	POST   /v1/memory              body, scope inside    create
 //	GET    /v1/memory/{id}         scope

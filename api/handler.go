@@ -59,6 +59,8 @@ func (h *handler) serveRecords(replica state.Replica) {
 	h.write("PUT /v1/skills/{ref}", s.put)
 	h.read("DELETE /v1/skills/{ref}", s.delete)
 	h.read("GET /v1/skills/{ref}/versions", s.history)
+	h.write("POST /v1/skills/{ref}/outcomes", s.outcome)
+	h.read("GET /v1/report", s.report)
 	m := memory{replica: replica, library: replica.MemoryLibrary()}
 	h.read("GET /v1/memory", m.list)
 	h.write("POST /v1/memory", m.post)

@@ -162,6 +162,60 @@ func (s skills) history(r *http.Request) (reply, error) {
 	return ok(wireHistory(key, versions)), nil
 }
 
+// outcome counts one use of a skill.
+func (s skills) outcome(w http.ResponseWriter, r *http.Request) (reply, error) {
+	p := paramsOf(r)
+	scope, scoped := p.scope()
+	var in wire.OutcomeWrite
+	named, err := readBody(w, r, &in)
+	if err := errors.Join(p.done(), err); err != nil {
+		return reply{}, err
+	}
+	if !named.has("won") {
+		return reply{}, newProblem(wire.CodeInvalid, `the field "won" is missing: true when the run succeeded, else false`)
+	}
+	ref := r.PathValue("ref")
+	var sk state.Skill
+	if scoped {
+		if sk, err = s.find(r.Context(), ref, scope, true); err == nil {
+			sk, err = s.library.RecordOutcomeIn(r.Context(), sk.Scope, sk.Slug, in.Won)
+		}
+	} else {
+		sk, err = s.library.RecordOutcome(r.Context(), ref, in.Won)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(wire.SkillReply{SchemaVersion: wire.SchemaVersion, Skill: wireSkill(sk)}), nil
+}
+
+// report lists skills with what speaks for each.
+func (s skills) report(r *http.Request) (reply, error) {
+	p := paramsOf(r)
+	limit := p.count("limit")
+	in, scoped := p.scope()
+	if err := p.done(); err != nil {
+		return reply{}, err
+	}
+	var scope *state.Scope
+	if scoped {
+		scope = &in
+	}
+	found, err := s.library.Report(r.Context(), scope, limit)
+	if err != nil {
+		return reply{}, err
+	}
+	report := wire.SkillReport{SchemaVersion: wire.SchemaVersion, Skills: make([]wire.SkillEvidence, 0, len(found))}
+	for _, e := range found {
+		evidence := wire.SkillEvidence{Skill: wireSkill(e.Skill), Confidence: e.Confidence, ByStore: make([]wire.Outcome, 0, len(e.ByStore))}
+		for _, o := range e.ByStore {
+			evidence.ByStore = append(evidence.ByStore, wireOutcome(o))
+		}
+		report.Skills = append(report.Skills, evidence)
+	}
+	return ok(report), nil
+}
+
 func skillReply(sk state.Skill) wire.SkillReply {
 	return wire.SkillReply{SchemaVersion: wire.SchemaVersion, Skill: wireSkillFull(sk)}
 }

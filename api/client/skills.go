@@ -65,6 +65,26 @@ func (c *Client) SkillHistory(ctx context.Context, ref string, scope *wire.Scope
 	return history, err
 }
 
+// RecordOutcome counts one run that recalled a skill, and whether it succeeded,
+// and returns the skill with its new sums, without its body; see Skill for ref
+// and scope. Codes: not_found, ambiguous, denied.
+func (c *Client) RecordOutcome(ctx context.Context, ref string, scope *wire.Scope, won bool) (wire.SkillReply, error) {
+	var reply wire.SkillReply
+	err := c.call(ctx, http.MethodPost, "/v1/skills/"+segment(ref)+"/outcomes", scopeQuery(url.Values{}, scope), wire.OutcomeWrite{Won: won}, &reply)
+	return reply, err
+}
+
+// Report lists the live skills of exactly one scope, of all scopes when nil,
+// with what speaks for each, the most confident first, at most limit (<= 0:
+// all).
+func (c *Client) Report(ctx context.Context, scope *wire.Scope, limit int) (wire.SkillReport, error) {
+	query := scopeQuery(url.Values{}, scope)
+	setLimit(query, limit)
+	var report wire.SkillReport
+	err := c.call(ctx, http.MethodGet, "/v1/report", query, nil, &report)
+	return report, err
+}
+
 func setText(query url.Values, name, text string) {
 	if text != "" {
 		query.Set(name, text)
