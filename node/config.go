@@ -11,7 +11,9 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/multiformats/go-multiaddr"
 
+	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
+	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
 // ErrConfig is returned for a configuration that cannot work; the text names
@@ -58,6 +60,12 @@ type Config struct {
 	// others may still dial it. Default 48: a fleet up to that size is fully
 	// connected.
 	PeersMax int
+	// ShareSessions (share.sessions) shares the sessions in scopes without an
+	// instance, with the members where it is true too. Default false: they stay
+	// on this machine. Members where it differs hold different records, and so
+	// have different roots; they are in sync in what both share. What was shared
+	// while it was true is not taken back.
+	ShareSessions bool
 	// StoreKind (store) is the engine below the store. Default badger.
 	StoreKind StoreKind
 
@@ -151,6 +159,17 @@ func validateListen(addr string) error {
 		return fmt.Errorf("%w: listen: %q is neither TCP nor QUIC", ErrConfig, addr)
 	}
 	return nil
+}
+
+// share is what the node offers to its fleet, and takes from it.
+func (c *Config) share() func(merge.Section) bool {
+	if !c.ShareSessions {
+		return fleetsync.DefaultShare
+	}
+	return func(s merge.Section) bool {
+		const sessions = "session"
+		return fleetsync.DefaultShare(s) || s.Family == sessions && s.Scope.Instance == ""
+	}
 }
 
 func (c *Config) clock() func() time.Time {

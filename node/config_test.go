@@ -45,6 +45,7 @@ func TestConfigFile(t *testing.T) {
 		"one address":    {"listen: /ip4/0.0.0.0/tcp/4001", with(func(c *node.Config) { c.Listen = []string{"/ip4/0.0.0.0/tcp/4001"} })},
 		"a list":         {"listen:\n  - /ip4/127.0.0.1/tcp/1\n  - /ip4/127.0.0.1/udp/1/quic-v1\n", with(func(c *node.Config) { c.Listen = []string{"/ip4/127.0.0.1/tcp/1", "/ip4/127.0.0.1/udp/1/quic-v1"} })},
 		"an empty list":  {"listen: []", with(func(c *node.Config) { c.Listen = nil })},
+		"sharing":        {"share:\n  sessions: true", with(func(c *node.Config) { c.ShareSessions = true })},
 		"levels":         {"discovery:\n  mdns: true\nreconnect:\n  min: 1s\n  max: 2m\n", with(func(c *node.Config) { c.MDNS, c.ReconnectMin, c.ReconnectMax = true, time.Second, 2*time.Minute })},
 		"numbers and words": {"gossip: false\npeers:\n  max: 7\nstore: memory\nheartbeat: 1s", with(func(c *node.Config) {
 			c.Gossip, c.PeersMax, c.StoreKind, c.HeartbeatEvery = false, 7, node.StoreMemory, time.Second
@@ -78,6 +79,7 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 		"a list for one value":      {"gossip: [true, false]", "gossip: 2 values"},
 		"no value":                  {"gossip:", "gossip: 0 values"},
 		"too many peers":            {"peers:\n  max: 100000", "peers.max:"},
+		"an unknown family":         {"share:\n  skills: false", `unknown key "share.skills"`},
 		"an unknown store":          {"store: sqlite", `store: "sqlite"`},
 		"no YAML":                   {"listen: [", "config.yaml"},
 		"a key twice":               {"gossip: true\ngossip: false", "config.yaml"},
@@ -129,7 +131,7 @@ func TestInitWritesEverySetting(t *testing.T) {
 
 func TestSettingsHaveTextForms(t *testing.T) {
 	values := map[string]string{
-		"listen": "/ip4/127.0.0.1/tcp/1,/ip4/127.0.0.1/udp/2/quic-v1", "discovery.mdns": "true", "gossip": "false",
+		"listen": "/ip4/127.0.0.1/tcp/1,/ip4/127.0.0.1/udp/2/quic-v1", "discovery.mdns": "true", "gossip": "false", "share.sessions": "true",
 		"heartbeat": "20s", "reconnect.min": "1s", "reconnect.max": "1m0s", "peers.max": "9", "store": "memory",
 	}
 	cfg := node.DefaultConfig()

@@ -48,6 +48,7 @@ func Settings() []Setting {
 				return err
 			},
 		},
+		boolSetting("share.sessions", "share sessions with members where it is true too", func(c *Config) *bool { return &c.ShareSessions }),
 		{
 			Key: "store", Help: "engine below the store: badger or memory",
 			get: func(c *Config) string { return string(c.StoreKind) },

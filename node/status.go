@@ -109,8 +109,8 @@ func (n *Node) trouble(ctx context.Context) string {
 	return ""
 }
 
-// Root returns the digest of everything that the fleet shares, in hex: equal
-// on nodes that hold the same.
+// Root returns the digest of everything that this node shares, in hex: equal on
+// nodes that share and hold the same.
 func (n *Node) Root() string {
 	_, root := n.digest()
 	return root
@@ -119,8 +119,9 @@ func (n *Node) Root() string {
 // digest counts and digests the shared sections that hold something, all read
 // as one.
 func (n *Node) digest() (records int64, root string) {
+	share := n.cfg.share()
 	shared := slices.DeleteFunc(n.store.Sections(), func(s store.SectionState) bool {
-		return s.Count == 0 || !fleetsync.DefaultShare(s.Section)
+		return s.Count == 0 || !share(s.Section)
 	})
 	slices.SortFunc(shared, func(a, b store.SectionState) int { return strings.Compare(a.Section.ID(), b.Section.ID()) })
 	h := sha256.New()

@@ -20,7 +20,7 @@ func (a *app) sessionCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create", Short: "begin a session, and print its id", Args: cobra.NoArgs,
 		Long: `Begins a session without turns. Without --id it gets one. Sessions stay on their
-machine.`,
+machine, unless share.sessions is true in its settings.`,
 		Example: `  fleetd session create --title "why the build fails" --model small-1`,
 	}
 	cmd.Flags().StringVar(&in.ID, "id", "", "the id; one that exists, or did, is a conflict")

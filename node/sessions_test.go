@@ -1,0 +1,77 @@
+package node_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/fleetsync/fleetd/node"
+	"github.com/fleetsync/fleetd/state"
+)
+
+func (m *member) say(session, text string) {
+	m.fixture.t.Helper()
+	_, err := m.State().Sessions().AppendTurn(m.fixture.t.Context(), state.Turn{SessionID: session, Role: "user", Content: text})
+	if err != nil {
+		m.fixture.t.Fatalf("append: %v", err)
+	}
+}
+
+// said is the transcript of a session, nil when the member has none.
+func (m *member) said(session string) (texts []string) {
+	turns, err := m.State().Sessions().Turns(m.fixture.t.Context(), session)
+	if err != nil {
+		return nil
+	}
+	for _, turn := range turns {
+		texts = append(texts, fmt.Sprint(turn.Seq, " ", turn.Content))
+	}
+	return texts
+}
+
+// TestSessionsAreSharedWhereThatIsOn: two members talk in one session while
+// apart and hold the same afterwards; a third, where it is off, keeps its own
+// and gets none.
+func TestSessionsAreSharedWhereThatIsOn(t *testing.T) {
+	f := newFixture(t, func(c *node.Config) { c.ShareSessions = filepath.Base(c.Dir) != "quiet" })
+	a := f.found("a")
+	b := f.join(a, "b")
+	quiet := f.join(a, "quiet")
+	for _, m := range []*member{a, quiet} {
+		if _, err := m.State().Sessions().Create(t.Context(), state.Session{ID: "by " + filepath.Base(m.dir)}); err != nil {
+			t.Fatal(err)
+		}
+		m.say("by "+filepath.Base(m.dir), "hello")
+	}
+	f.eventually("b has the session of a", []*member{a, b}, func() bool { return len(b.said("by a")) == 1 })
+
+	b.stop()
+	a.say("by a", "of a")
+	apart, err := node.New(t.Context(), f.config(b.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	(&member{Node: apart, fixture: f, dir: b.dir}).say("by a", "of b")
+	if err := apart.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b = f.start(b.dir)
+	item := b.remember("what everybody gets")
+
+	f.eventually("a and b say the same", []*member{a, b}, func() bool {
+		return len(a.said("by a")) == 3 && slices.Equal(a.said("by a"), b.said("by a")) && a.Root() == b.Root()
+	})
+	f.eventually("all are in sync", []*member{a, b, quiet}, func() bool {
+		return quiet.knows(item.ID) && inSync(t, a) && inSync(t, b) && inSync(t, quiet)
+	})
+	if got := a.said("by a"); !slices.Contains(got, "2 of a") || !slices.Contains(got, "2 of b") {
+		t.Errorf("a has %q", got)
+	}
+	if quiet.said("by a") != nil || a.said("by quiet") != nil || b.said("by quiet") != nil {
+		t.Errorf("quiet has %q of a, a %q and b %q of quiet", quiet.said("by a"), a.said("by quiet"), b.said("by quiet"))
+	}
+	if quiet.Root() == a.Root() || len(quiet.said("by quiet")) != 1 {
+		t.Errorf("quiet lost its own session, or counts it")
+	}
+}
