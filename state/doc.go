@@ -54,7 +54,6 @@
 //
 // # Hazards
 //
-//   - A store opened without Indexer{} holds records that no read finds.
 //   - A chosen skill ID is an alias. When two instances create one slug with
 //     different chosen IDs, only the winner's resolves; SkillID always does.
 //   - Compare-and-set decides within one store. Across the fleet two winners

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state/eventlog"
+	"github.com/fleetsync/fleetd/store"
 )
 
 // Events of the state stream follow from records: those that a store keeps are
@@ -16,6 +17,8 @@ const (
 	// payloadScope is the scope of a session or turn, which its post-image does not
 	// have: an object as in the images of other kinds.
 	payloadScope = "scope"
+	// payloadTurns is how many turns are counted in the image of a session.
+	payloadTurns = "turns"
 	// payloadRecord is a record that this build cannot show: of an unknown kind, or
 	// one that breaks the rules of its kind and is hidden from readers.
 	payloadRecord = "record"
@@ -23,15 +26,16 @@ const (
 
 // eventOf returns the event of a new head. sessionOf returns the session of a
 // turn as the turn leaves it, nil when there is none.
-func eventOf(rec *merge.Record, sessionOf func(turn Turn) (*Session, error)) (eventlog.AppendInput, error) {
+func eventOf(r *store.Reader, rec *merge.Record, sessionOf func(turn Turn) (*Session, error)) (eventlog.AppendInput, error) {
 	var in eventlog.AppendInput
 	var err error
 	switch rec.Key.Kind {
 	case kindSession:
 		var ses Session
 		if ses, err = decodeSession(rec); err == nil {
-			in = sessionEvent(ses)
-			in.Payload[payloadScope] = scopePayload(rec.Key.Scope)
+			if in, err = sessionEventOf(r, rec, ses); err != nil {
+				return eventlog.AppendInput{}, err
+			}
 		}
 	case kindTurn:
 		var t Turn
@@ -63,6 +67,21 @@ func eventOf(rec *merge.Record, sessionOf func(turn Turn) (*Session, error)) (ev
 		in = stateEvent("", envelopeOf(rec.Envelope), map[string]any{payloadRecord: recordPayload(rec)})
 	}
 	in.Type = Indexer{}.EventType(rec.Key.Kind, rec.Envelope.Deleted)
+	return in, nil
+}
+
+// sessionEventOf is the event of a session as callers see it: a deleted one with
+// the turns that it has, which its last reader saw counted.
+func sessionEventOf(r *store.Reader, rec *merge.Record, ses Session) (eventlog.AppendInput, error) {
+	var t tally
+	if ses.Deleted {
+		var err error
+		if t, err = tallyOf(r, rec.Key); err != nil {
+			return eventlog.AppendInput{}, err
+		}
+	}
+	in := sessionEvent(t.over(ses))
+	in.Payload[payloadScope], in.Payload[payloadTurns] = scopePayload(rec.Key.Scope), t.turns
 	return in, nil
 }
 

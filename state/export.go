@@ -53,7 +53,7 @@ func (p *replica) snapshotOf(ctx context.Context, r *store.Reader) (Snapshot, er
 			return Snapshot{}, err
 		}
 	}
-	s.indexSlugs()
+	s.count()
 	return s.sorted(), nil
 }
 

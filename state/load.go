@@ -30,7 +30,9 @@ func (s *Snapshot) records(home Scope) ([]merge.Record, error) {
 		records = append(records, rec)
 		return nil
 	}
+	tallies := s.tallies()
 	for _, ses := range s.Sessions {
+		ses = discount(ses, tallies[ses.ID].turns)
 		body, err := encodeSession(ses)
 		if err := add(sessionKey(home, ses.ID), ses.Envelope, body, err); err != nil {
 			return nil, err

@@ -1,9 +1,12 @@
 package state
 
 import (
-	"crypto/rand"
+	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -34,7 +37,9 @@ func WithScope(s Scope) Option { return func(cfg *Config) { cfg.Scope = s } }
 
 // WithEventLog sends the events to a log of the caller's: append, then apply. A
 // write whose event cannot be appended leaves nothing. The default is the stream
-// that the provider's own store keeps, which Replica.Log shows.
+// that the provider's own store keeps, which Replica.Log shows. NewMemory begins
+// empty whatever the log holds: one that has events is for Replay, and one log is
+// for one provider at a time.
 func WithEventLog(l eventlog.Log) Option { return func(cfg *Config) { cfg.log = l } }
 
 // WithSnapshotCodec sets Config.SnapshotCodec.
@@ -79,7 +84,7 @@ type inMemory struct {
 
 func openMemory(cfg Config) (inMemory, error) {
 	floor := &clockFloor{now: cfg.Clock.Now}
-	st, err := store.Open(store.NewMemory(), store.Config{Now: floor.Now, Rand: rand.Reader, Indexer: Indexer{}})
+	st, err := store.Open(store.NewMemory(), store.Config{Now: floor.Now, Rand: memoryEntropy(cfg.InstanceID), Indexer: Indexer{}})
 	if err != nil {
 		return inMemory{}, fmt.Errorf("state: open a store in memory: %w", err)
 	}
@@ -88,6 +93,13 @@ func openMemory(cfg Config) (inMemory, error) {
 		return inMemory{}, errors.Join(err, st.Close())
 	}
 	return inMemory{p, floor}, nil
+}
+
+// memoryEntropy makes the id of a store in memory follow from who writes to it:
+// the same calls give the same records, and an instance whose log is replayed
+// counts outcomes where it did before. No peer ever sees such a store.
+func memoryEntropy(instance string) io.Reader {
+	return rand.NewChaCha8(sha256.Sum256([]byte("fleetd/memory-store/1\x00" + cmp.Or(instance, localInstance))))
 }
 
 // clockFloor is a clock that can be kept from being earlier than something that

@@ -100,6 +100,9 @@ func open(st *store.Store, cfg Config) (*replica, error) {
 	if cfg.log != nil {
 		p.recorder = &recorder{log: cfg.log}
 	}
+	if _, indexed := st.Indexer().(Indexer); !indexed {
+		return nil, fmt.Errorf("%w: a store that was opened without state.Indexer: nothing would be found in it", ErrInvalid)
+	}
 	if p.name == "" {
 		p.name = "store"
 	}
@@ -128,8 +131,26 @@ func open(st *store.Store, cfg Config) (*replica, error) {
 	if cfg.IDs == nil {
 		cfg.IDs = ids.NewGenerator(ids.WithClock(cfg.Clock), ids.WithEntropy(rand.Reader))
 	}
+	if p.snapshotEvery > 0 && p.recorder == nil {
+		if err := p.countWrites(); err != nil {
+			return nil, err
+		}
+	}
 	p.stamper = NewStamper(p.writer.String(), cfg.Clock, st.Clock(), cfg.IDs)
 	return p, nil
+}
+
+// countWrites goes on counting towards the next snapshot where the process before
+// left off.
+func (p *replica) countWrites() error {
+	ctx := context.Background()
+	saved, err := storeLog{p}.savedHead(ctx)
+	if err != nil && !errors.Is(err, eventlog.ErrNotFound) {
+		return err
+	}
+	end, err := p.eventHead(ctx)
+	p.writes.Store(max(0, end-saved.Seq))
+	return err
 }
 
 // Log implements Replica.

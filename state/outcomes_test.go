@@ -432,12 +432,13 @@ func TestStampOutcome(t *testing.T) {
 	}
 }
 
-// TestEventsOfSkillsHaveNoSums: they follow from the skill's record alone.
-func TestEventsOfSkillsHaveNoSums(t *testing.T) {
+// TestAStampedSkillKeepsItsTotals: a host that stores what a Stamper returns has
+// them, and its stream too.
+func TestAStampedSkillKeepsItsTotals(t *testing.T) {
 	s, _ := newStamper()
 	stamped, event, err := s.UpsertSkill(nil, state.Skill{Slug: "a", Uses: 3, Wins: 2})
 	must(t, err)
 	decoded, err := state.DecodeSkill(event.Payload)
 	must(t, err)
-	same(t, []int{0, 0, 0, 0}, []int{stamped.Uses, stamped.Wins, decoded.Uses, decoded.Wins})
+	same(t, []int{3, 2, 3, 2}, []int{stamped.Uses, stamped.Wins, decoded.Uses, decoded.Wins})
 }

@@ -27,8 +27,8 @@ func turnPayload(t Turn) map[string]any {
 	return p
 }
 
-// skillPayload leaves Uses and Wins 0: an event follows from its record alone,
-// and outcomes have records and events of their own.
+// skillPayload shows the totals that the image has. One that a store's record
+// gives has none: outcomes are records, and events, of their own.
 func skillPayload(sk Skill) map[string]any {
 	tags := make([]any, len(sk.Tags))
 	for i, tag := range sk.Tags {
@@ -38,7 +38,7 @@ func skillPayload(sk Skill) map[string]any {
 	p["Scope"] = scopePayload(sk.Scope)
 	p["ID"], p["Slug"], p["Name"], p["Body"] = sk.ID, sk.Slug, sk.Name, sk.Body
 	p["Tags"], p["Check"] = tags, sk.Check
-	p["Uses"], p["Wins"], p["Version"] = int64(0), int64(0), int64(sk.Version)
+	p["Uses"], p["Wins"], p["Version"] = int64(sk.Uses), int64(sk.Wins), int64(sk.Version)
 	p["CreatedAt"], p["UpdatedAt"] = sk.CreatedAt.Format(time.RFC3339Nano), sk.UpdatedAt.Format(time.RFC3339Nano)
 	return p
 }

@@ -18,11 +18,15 @@ type projection struct {
 	home     Scope
 	upcast   eventlog.Upcasters
 	lastSeq  int64
+	saved    int64 // Seq of the snapshot that it began with
 	sessions map[merge.Key]Session
 	turns    map[merge.Key]Turn
 	skills   map[merge.Key]Skill
 	items    map[merge.Key]MemoryItem
 	outcomes map[merge.Key]Outcome
+	sums     map[merge.Key]outcomeSums // of the outcomes, by skill
+	claims   map[merge.Key]outcomeSums // by skill: what its images had above the sums of then
+	turned   map[string]int64          // by session: its turns so far
 	skipped  map[string]int
 }
 
@@ -31,7 +35,9 @@ func newProjection(home Scope, upcast eventlog.Upcasters) *projection {
 		home: home, upcast: upcast,
 		sessions: map[merge.Key]Session{}, turns: map[merge.Key]Turn{},
 		skills: map[merge.Key]Skill{}, items: map[merge.Key]MemoryItem{},
-		outcomes: map[merge.Key]Outcome{}, skipped: map[string]int{},
+		outcomes: map[merge.Key]Outcome{}, turned: map[string]int64{},
+		sums: map[merge.Key]outcomeSums{}, claims: map[merge.Key]outcomeSums{},
+		skipped: map[string]int{},
 	}
 }
 
@@ -150,24 +156,30 @@ func (p *projection) applyImages(e eventlog.Event) error {
 		if err != nil {
 			return err
 		}
-		p.sessions[sessionKey(p.home, ses.ID)] = ses
+		turns, told := p.turned[ses.ID], false
+		if _, told = e.Payload[payloadTurns]; told {
+			r := payloadReader{fields: e.Payload}
+			if turns = r.number(payloadTurns); r.err != nil {
+				return r.err
+			}
+		}
+		p.sessions[sessionKey(p.home, ses.ID)] = discount(ses, turns)
 	case EvTurnAppended, evTurnDeleted:
-		// Its session is counted over all turns, see Snapshot.
+		// The image of its session says nothing more: turns are counted in the end.
 		t, err := DecodeTurn(e.Payload)
 		if err != nil {
 			return err
 		}
-		p.turns[turnKey(p.home, t.SessionID, t.ID)] = t
+		p.takeTurn(t)
 	case EvSkillUpserted, EvSkillDeleted:
 		sk, err := DecodeSkill(e.Payload)
+		if _, credited := e.Payload[payloadOutcome]; credited && err == nil {
+			err = p.applyOutcome(e.Payload)
+		}
 		if err != nil {
 			return err
 		}
-		sk.Uses, sk.Wins = 0, 0 // counted over outcomes, see Snapshot
-		p.skills[skillKey(sk.Scope, sk.Slug)] = sk
-		if _, credited := e.Payload[payloadOutcome]; credited {
-			return p.applyOutcome(e.Payload)
-		}
+		p.takeSkill(sk)
 	case EvOutcomeRecorded, evOutcomeDeleted:
 		return p.applyOutcome(e.Payload)
 	case EvMemoryWritten, EvMemoryDeleted:
@@ -180,12 +192,40 @@ func (p *projection) applyImages(e eventlog.Event) error {
 	return nil
 }
 
+func (p *projection) takeTurn(t Turn) {
+	key := turnKey(p.home, t.SessionID, t.ID)
+	if _, known := p.turns[key]; !known {
+		p.turned[t.SessionID]++
+	}
+	p.turns[key] = t
+}
+
+// takeSkill takes the image of a skill. Totals above what outcomes add up to are
+// claimed: those of a host that knows no outcomes.
+func (p *projection) takeSkill(sk Skill) {
+	key := skillKey(sk.Scope, sk.Slug)
+	if counted := p.sums[key].shownBy(Skill{}); sk.Uses > counted.Uses || sk.Wins > counted.Wins {
+		claim := p.claims[key]
+		p.claims[key] = outcomeSums{
+			uses: max(claim.uses, uint64(max(0, sk.Uses-counted.Uses))), wins: max(claim.wins, uint64(max(0, sk.Wins-counted.Wins))),
+		}
+	}
+	sk.Uses, sk.Wins = 0, 0
+	p.skills[key] = sk
+}
+
+func (p *projection) takeOutcome(o Outcome) {
+	key, skill := outcomeKey(o), skillKey(o.Scope, o.Slug)
+	p.sums[skill] = p.sums[skill].minus(sumsOf(p.outcomes[key])).plus(sumsOf(o))
+	p.outcomes[key] = o
+}
+
 func (p *projection) applyOutcome(payload map[string]any) error {
 	o, err := DecodeOutcome(payload)
 	if err != nil {
 		return err
 	}
-	p.outcomes[outcomeKey(o)] = o
+	p.takeOutcome(o)
 	return nil
 }
 
@@ -253,21 +293,21 @@ func keep[T any](images map[merge.Key]T, rec *merge.Record, scope Scope, decode 
 
 // begin starts from a snapshot instead of from nothing.
 func (p *projection) begin(s Snapshot) {
-	p.lastSeq = s.LastSeq
-	for _, ses := range s.Sessions {
-		p.sessions[sessionKey(p.home, ses.ID)] = ses
-	}
+	p.lastSeq, p.saved = s.LastSeq, s.LastSeq
 	for _, t := range s.Turns {
-		p.turns[turnKey(p.home, t.SessionID, t.ID)] = t
+		p.takeTurn(t)
+	}
+	for _, ses := range s.Sessions {
+		p.sessions[sessionKey(p.home, ses.ID)] = discount(ses, p.turned[ses.ID])
+	}
+	for _, o := range s.Outcomes {
+		p.takeOutcome(o)
 	}
 	for _, sk := range s.Skills {
-		p.skills[skillKey(sk.Scope, sk.Slug)] = sk
+		p.takeSkill(sk)
 	}
 	for _, it := range s.Items {
 		p.items[memoryKey(it.Scope, it.ID)] = it
-	}
-	for _, o := range s.Outcomes {
-		p.outcomes[outcomeKey(o)] = o
 	}
 }
 
@@ -289,7 +329,8 @@ func (p *projection) snapshot() Snapshot {
 	for _, o := range p.outcomes {
 		s.Outcomes = append(s.Outcomes, o)
 	}
-	s.indexSlugs()
+	s.credit(p.claims)
+	s.count()
 	return s.sorted()
 }
 

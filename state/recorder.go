@@ -126,7 +126,7 @@ func (c *recorder) write(ctx context.Context, st *store.Store, lock string, buil
 func eventOfAll(r *store.Reader, records []merge.Record) (eventlog.AppendInput, error) {
 	var whole eventlog.AppendInput
 	for i := range records {
-		in, err := eventOf(&records[i], func(t Turn) (*Session, error) { return sessionWith(r, &records[i], t) })
+		in, err := eventOf(r, &records[i], func(t Turn) (*Session, error) { return sessionWith(r, &records[i], t) })
 		if err != nil {
 			return eventlog.AppendInput{}, err
 		}
@@ -138,7 +138,38 @@ func eventOfAll(r *store.Reader, records []merge.Record) (eventlog.AppendInput, 
 			whole.Payload[key] = image
 		}
 	}
-	return whole, nil
+	return whole, countOutcomes(r, records, whole.Payload)
+}
+
+// countOutcomes puts the sums of a skill's outcomes into its image, those that
+// the same call credits included: whoever projects the event has all of it.
+func countOutcomes(r *store.Reader, records []merge.Record, payload map[string]any) error {
+	image, isSkill := payload[payloadSkill].(map[string]any)
+	if !isSkill || records[0].Envelope.Deleted {
+		return nil
+	}
+	key := records[0].Key
+	sums, err := outcomeSumsOf(r, key.Scope, string(key.ID))
+	if err != nil {
+		return err
+	}
+	for i := range records[1:] {
+		o, err := decodeOutcome(&records[1+i])
+		if err != nil {
+			continue
+		}
+		before, err := heldOutcome(r, records[1+i].Key)
+		if err != nil {
+			return err
+		}
+		if before != nil {
+			sums = sums.minus(outcomeSums{uint64(before.Uses), uint64(before.Wins), 0})
+		}
+		sums = sums.plus(outcomeSums{uint64(o.Uses), uint64(o.Wins), 0})
+	}
+	counted := sums.shownBy(Skill{})
+	image["Uses"], image["Wins"] = int64(counted.Uses), int64(counted.Wins)
+	return nil
 }
 
 // sessionWith is the live session of a turn that is about to be written, as the

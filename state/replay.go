@@ -2,23 +2,34 @@ package state
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/fleetsync/fleetd/state/eventlog"
 )
 
 // Replay returns a provider in memory that is what folding a log's state stream
-// gives: from its newest snapshot that opens, else from the start. The provider
-// goes on writing to the same log. Events that this build does not know stay in
-// the log and are skipped (see Fold). Errors: those of reading the log,
-// ErrInvalid for an event or a snapshot that is not what it says.
+// gives: from its newest snapshot that opens and that the log goes on from, else
+// from the start. The provider goes on writing to the same log; unless that is
+// the stream of a store, to which nothing can be appended: then it keeps one of
+// its own. Events that this build does not know stay in the log and are skipped
+// (see Fold). The stream and the snapshot of a host, made by a Stamper alone,
+// are as good as ours. Errors: those of reading the log, ErrInvalid for an event
+// that is not what it says, and for no log.
 func Replay(ctx context.Context, log eventlog.Log, opts ...Option) (Provider, error) {
 	cfg := memoryConfig(opts)
-	cfg.log = log
-	s, _, err := foldWith(ctx, log, &cfg)
+	s, p, err := foldWith(ctx, log, &cfg)
 	if err != nil {
 		return nil, err
+	}
+	cfg.log = log
+	if _, readOnly := log.(storeLog); readOnly {
+		cfg.log = nil
 	}
 	m, err := openMemory(cfg) //nolint:contextcheck // nobody owns a store in memory: opening it waits for nothing
 	if err != nil {
@@ -27,7 +38,10 @@ func Replay(ctx context.Context, log eventlog.Log, opts ...Option) (Provider, er
 	if err := m.load(ctx, &s, m.floor.hold); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	m.recorder.advance(s.LastSeq)
+	if m.recorder != nil {
+		m.recorder.advance(s.LastSeq)
+		m.writes.Store(s.LastSeq - p.saved)
+	}
 	return m.replica, nil
 }
 
@@ -36,10 +50,17 @@ func Replay(ctx context.Context, log eventlog.Log, opts ...Option) (Provider, er
 // Replay.
 func Fold(ctx context.Context, log eventlog.Log, opts ...Option) (Snapshot, Skipped, error) {
 	cfg := memoryConfig(opts)
-	return foldWith(ctx, log, &cfg)
+	s, p, err := foldWith(ctx, log, &cfg)
+	if err != nil {
+		return Snapshot{}, nil, err
+	}
+	return s, p.skipped, nil
 }
 
-func foldWith(ctx context.Context, log eventlog.Log, cfg *Config) (Snapshot, Skipped, error) {
+func foldWith(ctx context.Context, log eventlog.Log, cfg *Config) (Snapshot, *projection, error) {
+	if log == nil {
+		return Snapshot{}, nil, fmt.Errorf("%w: no log to fold", ErrInvalid)
+	}
 	home, err := scopeText(cfg.Scope)
 	if err != nil {
 		return Snapshot{}, nil, fmt.Errorf("state: home scope: %w", err)
@@ -55,7 +76,7 @@ func foldWith(ctx context.Context, log eventlog.Log, cfg *Config) (Snapshot, Ski
 	if err := p.fold(ctx, log); err != nil {
 		return Snapshot{}, nil, err
 	}
-	return p.snapshot(), p.skipped, nil
+	return p.snapshot(), p, nil
 }
 
 // latestSnapshot returns the newest snapshot of a log when it opens. One that
@@ -78,7 +99,38 @@ func latestSnapshot(ctx context.Context, log eventlog.Log, codec eventlog.Snapsh
 	if err != nil || s.LastSeq != saved.Seq {
 		return Snapshot{}, false, nil //nolint:nilerr // the stream says the same
 	}
-	return s, true, nil
+	found, err = continues(ctx, log, &s)
+	return s, found, err
+}
+
+// continues reports whether a log still has what a snapshot was made of: its last
+// event, or a later one when that is gone. A log that has lost its end, and
+// perhaps gone on, is folded from the start: what it says counts.
+func continues(ctx context.Context, log eventlog.Log, s *Snapshot) (bool, error) {
+	if s.LastSeq == 0 {
+		return true, nil
+	}
+	next, err := log.Read(ctx, StateStream, s.LastSeq-1, 1)
+	if err != nil {
+		return false, fmt.Errorf("state: read event %d: %w", s.LastSeq, err)
+	}
+	if len(next) == 0 {
+		return false, nil
+	}
+	return s.LastEvent == "" || next[0].Seq != s.LastSeq || eventHash(&next[0]) == s.LastEvent, nil
+}
+
+// eventHash tells an event from any other that a log might have in its place.
+func eventHash(e *eventlog.Event) string {
+	h := sha256.New()
+	for _, part := range []string{e.Type, e.Time.UTC().Format(time.RFC3339Nano), e.OriginInstanceID} {
+		fmt.Fprintf(h, "%d %s", len(part), part)
+	}
+	for _, key := range slices.Sorted(maps.Keys(e.Payload)) {
+		image, _ := e.Payload[key].(map[string]any)
+		fmt.Fprintf(h, "%s %v %v", key, image["ID"], image["UpdatedHLC"])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // Snapshot implements Replica.
@@ -86,6 +138,15 @@ func (p *replica) Snapshot(ctx context.Context) error {
 	s, err := p.Export(ctx)
 	if err != nil {
 		return err
+	}
+	if s.LastSeq > 0 {
+		last, err := p.Log().Read(ctx, StateStream, s.LastSeq-1, 1)
+		if err != nil {
+			return fmt.Errorf("state: read event %d: %w", s.LastSeq, err)
+		}
+		if len(last) > 0 && last[0].Seq == s.LastSeq {
+			s.LastEvent = eventHash(&last[0])
+		}
 	}
 	payload, err := MarshalSnapshot(s)
 	if err != nil {

@@ -11,12 +11,15 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/state/clock"
 	"github.com/fleetsync/fleetd/state/eventlog"
 	"github.com/fleetsync/fleetd/state/eventlog/eventlogtest"
+	"github.com/fleetsync/fleetd/state/ids"
 	"github.com/fleetsync/fleetd/state/statetest"
+	"github.com/fleetsync/fleetd/store"
 )
 
 // exported is the state of a provider in bytes.
@@ -194,7 +197,7 @@ type reads struct {
 }
 
 func (r *reads) Read(ctx context.Context, stream string, after int64, limit int) ([]eventlog.Event, error) {
-	if !r.once {
+	if !r.once && limit != 1 { // one event is looked at, not folded
 		r.from, r.once = after, true
 	}
 	return r.Log.Read(ctx, stream, after, limit)
@@ -318,3 +321,175 @@ func TestWhatIsRestoredIsAnEvent(t *testing.T) {
 	must(t, err)
 	same(t, exported(t, p), marshalled(t, s))
 }
+
+// TestALogThatLostItsEnd: a snapshot of what is gone does not hide what was
+// written since.
+func TestALogThatLostItsEnd(t *testing.T) {
+	clk := clock.NewManual(startTime())
+	whole := eventlog.NewMemory(clk.Now)
+	p := memoryOver(whole, clk)
+	write := func(p state.Provider, id string) {
+		_, err := p.Memory().Write(t.Context(), state.MemoryItem{ID: id})
+		must(t, err)
+	}
+	for i := range 5 {
+		write(p, strconv.Itoa(i))
+	}
+	must(t, p.Snapshot(t.Context()))
+	must(t, p.Close())
+	saved, err := whole.LatestSnapshot(t.Context(), state.StateStream, 0)
+	must(t, err)
+	events, err := whole.Read(t.Context(), state.StateStream, 0, 2)
+	must(t, err)
+	cut := eventlog.NewMemory(clk.Now)
+	for _, e := range events {
+		_, err := cut.Append(t.Context(), eventlog.AppendInput{Stream: e.Stream, Type: e.Type, Payload: e.Payload, Time: e.Time, OriginInstanceID: e.OriginInstanceID})
+		must(t, err)
+	}
+	must(t, cut.SaveSnapshot(t.Context(), saved))
+	for i := range 6 { // below, at and above the number of the snapshot
+		p, err := state.Replay(t.Context(), cut, state.WithClock(clk))
+		must(t, err)
+		items, err := p.Memory().Recall(t.Context(), state.RecallQuery{})
+		must(t, err)
+		same(t, 2+i, len(items))
+		clk.Advance(time.Millisecond)
+		write(p, "new"+strconv.Itoa(i))
+		must(t, p.Close())
+	}
+}
+
+// TestAHostsOwnStreamIsReplayed: one that was made by a Stamper alone, by the
+// rules of the published page: totals in the image of the skill, turns counted in
+// that of the session.
+func TestAHostsOwnStreamIsReplayed(t *testing.T) {
+	clk := clock.NewManual(startTime().Add(123_456_789))
+	stamper := state.NewStamper("host", clk, hlc.NewClock(clk.Now, hlc.Timestamp{}), ids.NewGenerator(ids.WithClock(clk), ids.WithEntropy(&countingEntropy{})))
+	log := eventlog.NewMemory(clk.Now)
+	add := func(in eventlog.AppendInput, err error) {
+		must(t, err)
+		_, err = log.Append(t.Context(), in)
+		must(t, err)
+	}
+	ses, in, err := stamper.CreateSession(state.Session{ID: "s"})
+	add(in, err)
+	turn, ses, in, err := stamper.AppendTurn(ses, state.Turn{ID: "t", Content: "hello"}, 1)
+	add(in, err)
+	gone, in, err := stamper.CreateSession(state.Session{ID: "gone"})
+	add(in, err)
+	_, gone, in, err = stamper.AppendTurn(gone, state.Turn{ID: "t"}, 1)
+	add(in, err)
+	gone, in, err = stamper.DeleteSession(gone)
+	add(in, err)
+	sk, in, err := stamper.UpsertSkill(nil, state.Skill{Slug: "k", Uses: 3, Wins: 2})
+	add(in, err)
+	sk, in, err = stamper.UpsertSkill(&sk, state.Skill{Slug: "k", Uses: 1})
+	add(in, err)
+	same(t, []any{3, 2}, []any{sk.Uses, sk.Wins})
+	if ses.UpdatedAt.Before(ses.CreatedAt) {
+		t.Errorf("updated at %s, created at %s", ses.UpdatedAt, ses.CreatedAt)
+	}
+
+	s, _, err := state.Fold(t.Context(), log)
+	must(t, err)
+	same(t, []any{ses, gone, sk}, []any{s.Sessions[1], s.Sessions[0], s.Skills[0]})
+	p, err := state.Replay(t.Context(), log, state.WithClock(clk))
+	must(t, err)
+	defer func() { must(t, p.Close()) }()
+	got, err := p.Sessions().Get(t.Context(), "s")
+	must(t, err)
+	turns, err := p.Sessions().Turns(t.Context(), "s")
+	must(t, err)
+	skill, err := p.Skills().Get(t.Context(), "k")
+	must(t, err)
+	same(t, []any{ses, []state.Turn{turn}, sk}, []any{got, turns, skill})
+
+	// The host's own snapshot, and ours of the same.
+	payload, err := state.MarshalSnapshot(state.Snapshot{
+		LastSeq: 7, Sessions: []state.Session{ses}, Turns: []state.Turn{turn}, Skills: []state.Skill{sk},
+	})
+	must(t, err)
+	must(t, log.SaveSnapshot(t.Context(), eventlog.Snapshot{Stream: state.StateStream, Seq: 7, Payload: payload}))
+	from, _, err := state.Fold(t.Context(), log)
+	must(t, err)
+	same(t, []any{1, ses, sk}, []any{len(from.Sessions), from.Sessions[0], from.Skills[0]})
+}
+
+// TestTheSameCallsGiveTheSameBytes, outcomes included, and a replay goes on
+// counting where the process before did.
+func TestTheSameCallsGiveTheSameBytes(t *testing.T) {
+	var all []string
+	for range 2 {
+		clk := clock.NewManual(startTime())
+		generator := ids.NewGenerator(ids.WithClock(clk), ids.WithEntropy(&countingEntropy{}))
+		log := eventlog.NewMemory(clk.Now)
+		p := memoryOver(log, clk, state.WithIDGenerator(generator))
+		_, err := p.Skills().Upsert(t.Context(), state.Skill{Slug: "k", Uses: 2, Wins: 1})
+		must(t, err)
+		must(t, p.Close())
+		for range 3 {
+			again, err := state.Replay(t.Context(), log, state.WithClock(clk))
+			must(t, err)
+			_, err = again.(state.Replica).SkillLibrary().RecordOutcome(t.Context(), "k", false)
+			must(t, err)
+			s, err := again.(state.Replica).Export(t.Context())
+			must(t, err)
+			same(t, 1, len(s.Outcomes))
+			must(t, again.Close())
+		}
+		s, _, err := state.Fold(t.Context(), log)
+		must(t, err)
+		same(t, []any{5, 1}, []any{s.Skills[0].Uses, s.Skills[0].Wins})
+		all = append(all, marshalled(t, s))
+	}
+	same(t, all[0], all[1])
+}
+
+func TestReplayOfAStoresStreamWritesItsOwn(t *testing.T) {
+	clk := clock.NewManual(startTime())
+	own := state.NewMemory(state.WithClock(clk)).(state.Replica)
+	defer func() { must(t, own.Close()) }()
+	_, err := own.Memory().Write(t.Context(), state.MemoryItem{ID: "m"})
+	must(t, err)
+	p, err := state.Replay(t.Context(), own.Log(), state.WithClock(clk))
+	must(t, err)
+	defer func() { must(t, p.Close()) }()
+	_, err = p.Memory().Write(t.Context(), state.MemoryItem{ID: "n"})
+	must(t, err)
+	if _, err := state.Replay(t.Context(), nil); !errors.Is(err, state.ErrInvalid) {
+		t.Errorf("no log: %v", err)
+	}
+}
+
+// TestSnapshotsAreCountedAcrossOpenings: a replay folds few events however short
+// the processes were.
+func TestSnapshotsAreCountedAcrossOpenings(t *testing.T) {
+	clk := clock.NewManual(startTime())
+	log := eventlog.NewMemory(clk.Now)
+	engine := store.NewMemory()
+	for i := range 6 {
+		p, err := state.Replay(t.Context(), log, state.WithClock(clk), state.WithSnapshotEvery(5))
+		must(t, err)
+		n := openNode(t, kept{engine}, clk, state.Config{InstanceID: "a", SnapshotEvery: 5})
+		for _, p := range []state.Provider{p, n} {
+			for range 2 {
+				clk.Advance(time.Millisecond)
+				_, err := p.Memory().Write(t.Context(), state.MemoryItem{})
+				must(t, err)
+			}
+		}
+		for name, l := range map[string]eventlog.Log{"log": log, "store": n.Log()} {
+			saved, err := l.LatestSnapshot(t.Context(), state.StateStream, 0)
+			if want := int64(2*(i+1)) / 5 * 5; want == 0 && !errors.Is(err, eventlog.ErrNotFound) || want > 0 && saved.Seq != want {
+				t.Errorf("%s after %d writes: a snapshot at %d (%v), want %d", name, 2*(i+1), saved.Seq, err, want)
+			}
+		}
+		must(t, p.Close())
+		must(t, n.Close())
+	}
+}
+
+// kept is an engine that outlives the providers over it.
+type kept struct{ store.Engine }
+
+func (kept) Close() error { return nil }

@@ -38,6 +38,16 @@ func MemoryRoom(it MemoryItem) (int, error) {
 	return room(memoryBodyOf(it))
 }
 
+// TurnRoom is SkillRoom for the content of a turn.
+func TurnRoom(t Turn) (int, error) {
+	t, err := normalTurn(t)
+	if err != nil {
+		return 0, err
+	}
+	t.CreatedAt, t.Seq = longestTime(), math.MaxInt64
+	return room(turnBodyOf(t))
+}
+
 func room(body any) (int, error) {
 	encoded, err := merge.Marshal(body)
 	if err != nil {

@@ -56,7 +56,8 @@ type SessionStore interface {
 	// set. A turn ID that the session has already is not added again: with the same
 	// role and content (and CreatedAt, if set) the stored turn is returned, else
 	// the error is ErrConflict. Errors: ErrNotFound for an unknown or deleted
-	// session; ErrInvalid, ErrTooLarge, ErrDenied.
+	// session; ErrInvalid, ErrDenied, and ErrTooLarge beyond 64 KiB (TurnRoom tells
+	// what is left).
 	AppendTurn(ctx context.Context, t Turn) (Turn, error)
 	// Turns returns the transcript of a live session by Seq, turns of one Seq by
 	// stamp, writer and ID: the same order on every replica. Errors: ErrNotFound.

@@ -14,12 +14,15 @@ import (
 
 // Snapshot is the state up to an event of the state stream: every session of
 // the home scope, its turns, every skill and every memory item, tombstones
-// included. It holds records as they were written, so what is counted over
-// several of them is not in it: a session's envelope is that of its own record,
-// without its turns, and Uses and Wins of skills are 0. Both are computed again
-// after a restore.
+// included, as agents read them: turns are counted in the envelope of their
+// session, and outcomes in the Uses and Wins of live skills.
 type Snapshot struct {
-	LastSeq  int64        `json:"lastSeq"`
+	LastSeq int64 `json:"lastSeq"`
+	// LastEvent is set in a snapshot that was saved: which event LastSeq was, as 16
+	// hexadecimal digits of its hash. A log that has another one there has lost its
+	// end since, and gone on.
+	LastEvent string `json:"lastEvent,omitempty"`
+
 	Sessions []Session    `json:"sessions"`
 	Turns    []Turn       `json:"turns"`
 	Skills   []Skill      `json:"skills"`
@@ -153,17 +156,4 @@ func compareTurns(a, b *Turn) int {
 
 func compareScopes(a, b Scope) int {
 	return cmp.Or(strings.Compare(a.Instance, b.Instance), strings.Compare(a.Project, b.Project), strings.Compare(a.Workspace, b.Workspace))
-}
-
-// indexSlugs makes SlugToID of the live skills.
-func (s *Snapshot) indexSlugs() {
-	s.SlugToID = nil
-	for _, sk := range s.Skills {
-		if !sk.Deleted {
-			if s.SlugToID == nil {
-				s.SlugToID = map[string]string{}
-			}
-			s.SlugToID[scopeID(sk.Scope)+scopeSeparator+sk.Slug] = sk.ID
-		}
-	}
 }

@@ -61,7 +61,9 @@ func (s *Stamper) UpsertSkill(existing *Skill, sk Skill) (Skill, eventlog.Append
 		return Skill{}, eventlog.AppendInput{}, err
 	}
 	sk.UpdatedAt = now
-	sk.Uses, sk.Wins = 0, 0 // evidence is counted in records of its own
+	if existing != nil { // totals that are not larger say nothing
+		sk.Uses, sk.Wins = max(sk.Uses, existing.Uses), max(sk.Wins, existing.Wins)
+	}
 	if sk.Envelope, err = s.stamp(stored, sk.Envelope, false); err != nil {
 		return Skill{}, eventlog.AppendInput{}, err
 	}

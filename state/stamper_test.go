@@ -45,7 +45,7 @@ func TestStampedSkillIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := state.Skill{
-		ID: state.SkillID(state.Scope{}, "café"), Slug: "café", Body: "x", Tags: []string{}, Version: 1,
+		ID: state.SkillID(state.Scope{}, "café"), Slug: "café", Body: "x", Tags: []string{}, Uses: 3, Version: 1,
 		CreatedAt: startTime(), UpdatedAt: startTime(),
 		Envelope: state.Envelope{
 			SyncVersion: 1, OriginInstanceID: "a", UpdatedHLC: hlc.Timestamp{Wall: startTime().UnixMilli()}, LastWriterID: "a",
@@ -73,7 +73,7 @@ func TestStampedSkillIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want.Name, want.Version, want.SyncVersion, want.Deleted = "", 3, 3, true
+	want.Name, want.Uses, want.Version, want.SyncVersion, want.Deleted = "", 0, 3, 3, true
 	want.UpdatedHLC.Counter = 1
 	if diff := cmp.Diff(want, deleted); diff != "" {
 		t.Errorf("deleted (-want +got):\n%s", diff)

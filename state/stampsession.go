@@ -71,7 +71,9 @@ func (s *Stamper) AppendTurn(ses Session, t Turn, nextSeq int64) (Turn, Session,
 	}
 	ses.SyncVersion = successor(ses.SyncVersion)
 	ses.UpdatedHLC, ses.LastWriterID = t.UpdatedHLC, t.LastWriterID
-	ses.UpdatedAt = t.UpdatedHLC.Time()
+	if at := t.UpdatedHLC.Time(); at.After(ses.UpdatedAt) { // a stamp has milliseconds
+		ses.UpdatedAt = at
+	}
 	return t, ses, turnEvent(t, &ses), nil
 }
 

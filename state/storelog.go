@@ -35,7 +35,7 @@ func (l storeLog) Read(ctx context.Context, stream string, afterSeq int64, limit
 		return events, nil
 	}
 	err := l.each(ctx, afterSeq, func(r *store.Reader, e store.Event, rec *merge.Record) (bool, error) {
-		in, err := eventOf(rec, func(t Turn) (*Session, error) { return sessionAt(r, rec, t, e.Seq) })
+		in, err := eventOf(r, rec, func(t Turn) (*Session, error) { return sessionAt(r, rec, t, e.Seq) })
 		if err != nil {
 			return false, err
 		}

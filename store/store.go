@@ -76,6 +76,9 @@ func (s *Store) ID() ID { return s.id }
 // Incarnation returns the identity of this opening.
 func (s *Store) Incarnation() Incarnation { return s.openings[len(s.openings)-1].incarnation }
 
+// Indexer returns what derives the rows of its index; nil for none.
+func (s *Store) Indexer() Indexer { return s.cfg.Indexer }
+
 // Clock returns the clock that stamps local writes. It begins after every
 // stamp that this store has ever committed.
 func (s *Store) Clock() *hlc.Clock { return s.clock }

@@ -145,7 +145,12 @@ func eventCases() []testCase {
 					t.must(p.Snapshot(t.ctx()))
 					saved, err := p.Log().LatestSnapshot(t.ctx(), state.StateStream, 0)
 					t.must(err)
-					t.equal(t.exported(p), string(saved.Payload))
+					s, err := state.UnmarshalSnapshot(saved.Payload)
+					t.must(err)
+					s.LastEvent = ""
+					payload, err := state.MarshalSnapshot(s)
+					t.must(err)
+					t.equal(t.exported(p), string(payload))
 				}
 			}
 			t.replays(p, p.Log())
@@ -174,11 +179,19 @@ func (t *run) exported(p state.Replica) string {
 // byte, and a provider that answers alike.
 func (t *run) replays(p state.Replica, log eventlog.Log) {
 	t.Helper()
+	folded, _, err := state.Fold(t.ctx(), log)
+	t.must(err)
+	payload, err := state.MarshalSnapshot(folded)
+	t.must(err)
+	t.equal(t.exported(p), string(payload))
 	replayed, err := state.Replay(t.ctx(), log)
 	t.must(err)
 	defer func() { t.must(replayed.Close()) }()
 	if again, ok := replayed.(state.Replica); ok {
-		t.equal(t.exported(p), t.exported(again))
+		s, err := again.Export(t.ctx())
+		t.must(err)
+		s.LastSeq = folded.LastSeq // over the stream of a store it counts events of its own
+		t.equal(folded, s)
 	}
 	want, got := newRun(t.T, p), newRun(t.T, replayed)
 	t.equal(want.search("", 0), got.search("", 0))
