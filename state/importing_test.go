@@ -37,7 +37,7 @@ func (n *node) says(t failer) state.Snapshot {
 	}
 	for _, sk := range exported.Skills {
 		if !sk.Deleted {
-			sk.Envelope, sk.Version, sk.UpdatedAt = state.Envelope{}, 0, time.Time{}
+			sk.Envelope, sk.Version, sk.UpdatedAt, sk.Uses, sk.Wins = state.Envelope{}, 0, time.Time{}, 0, 0
 			s.Skills = append(s.Skills, sk)
 		}
 	}

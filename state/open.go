@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -106,24 +107,8 @@ func open(st *store.Store, cfg Config) (*replica, error) {
 	if p.name == "" {
 		p.name = "store"
 	}
-	switch {
-	case cfg.Signer == nil:
-		if cfg.InstanceID == "" {
-			cfg.InstanceID = localInstance
-		}
-		if p.writer, err = parseInstance(cfg.InstanceID); err != nil {
-			return nil, err
-		}
-	case cfg.InstanceID != "":
-		return nil, fmt.Errorf("%w: both a signer and an instance id", ErrInvalid)
-	default:
-		p.writer = cfg.Signer.InstanceID()
-		if _, ok := p.writer.PublicKey(); !ok || cfg.Signer.Fleet() == (merge.FleetID{}) {
-			return nil, fmt.Errorf("%w: a signer without a key or a fleet", ErrInvalid)
-		}
-		if err := Own(context.Background(), st, Owner{Instance: p.writer, Fleet: cfg.Signer.Fleet()}); err != nil {
-			return nil, err
-		}
+	if p.writer, err = writerOf(st, cfg); err != nil {
+		return nil, err
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System{}
@@ -138,6 +123,22 @@ func open(st *store.Store, cfg Config) (*replica, error) {
 	}
 	p.stamper = NewStamper(p.writer.String(), cfg.Clock, st.Clock(), cfg.IDs)
 	return p, nil
+}
+
+// writerOf returns who writes to a store, whose owner that becomes. Errors as
+// Open.
+func writerOf(st *store.Store, cfg Config) (merge.InstanceID, error) {
+	switch {
+	case cfg.Signer == nil:
+		return parseInstance(cmp.Or(cfg.InstanceID, localInstance))
+	case cfg.InstanceID != "":
+		return "", fmt.Errorf("%w: both a signer and an instance id", ErrInvalid)
+	}
+	writer := cfg.Signer.InstanceID()
+	if _, ok := writer.PublicKey(); !ok || cfg.Signer.Fleet() == (merge.FleetID{}) {
+		return "", fmt.Errorf("%w: a signer without a key or a fleet", ErrInvalid)
+	}
+	return writer, Own(context.Background(), st, Owner{Instance: writer, Fleet: cfg.Signer.Fleet()})
 }
 
 // countWrites goes on counting towards the next snapshot where the process before

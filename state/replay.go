@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -123,12 +124,14 @@ func continues(ctx context.Context, log eventlog.Log, s *Snapshot) (bool, error)
 // eventHash tells an event from any other that a log might have in its place.
 func eventHash(e *eventlog.Event) string {
 	h := sha256.New()
-	for _, part := range []string{e.Type, e.Time.UTC().Format(time.RFC3339Nano), e.OriginInstanceID} {
-		fmt.Fprintf(h, "%d %s", len(part), part)
-	}
+	parts := []string{e.Type, e.Time.UTC().Format(time.RFC3339Nano), e.OriginInstanceID}
 	for _, key := range slices.Sorted(maps.Keys(e.Payload)) {
 		image, _ := e.Payload[key].(map[string]any)
-		fmt.Fprintf(h, "%s %v %v", key, image["ID"], image["UpdatedHLC"])
+		parts = append(parts, key, fmt.Sprint(image["ID"]), fmt.Sprint(image["UpdatedHLC"]))
+	}
+	for _, part := range parts {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		h.Write([]byte(part))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
