@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -141,6 +142,9 @@ func (c *Cluster) check() error {
 			return err
 		}
 		c.compare(r, &h, expected)
+		if err := errors.Join(c.checkCounters(r, expected), c.checkStream(r)); err != nil {
+			return err
+		}
 		if err := c.compareConflicts(r, &h); err != nil {
 			return err
 		}

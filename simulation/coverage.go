@@ -110,6 +110,7 @@ const (
 	SometimesBanished       Marker = "hostile member kept away"
 	SometimesBusy           Marker = "busy"
 	SometimesDenied         Marker = "write denied"
+	SometimesJudged         Marker = "outcome counted"
 )
 
 // Coverage counts what happened. It belongs to one goroutine.
@@ -209,6 +210,6 @@ func AllMarkers() []Marker {
 		SometimesGossip, SometimesAnnounced, SometimesParked, SometimesParkedFuture, SometimesReleased,
 		SometimesConflict, SometimesDelete, SometimesRevival, SometimesTimeout, SometimesFastForward,
 		SometimesUnacknowledged, SometimesDamageNoticed, SometimesRefused, SometimesWithheld, SometimesOwnRead, SometimesForeignRead,
-		SometimesRevised, SometimesReviseRefused, SometimesImport, SometimesBanished, SometimesBusy, SometimesDenied,
+		SometimesRevised, SometimesReviseRefused, SometimesImport, SometimesBanished, SometimesBusy, SometimesDenied, SometimesJudged,
 	}
 }

@@ -76,8 +76,7 @@
 //	absences round the floor of a section     fleet.floor                      absence.go has the lengths; I4
 //	a wiped or swapped disk, a rollback that  successor keys, the clone alarm  steps.go: what mute and cloned
 //	  writes at once, a live clone                                             stand for until then; I2, I3
-//	counters equal the increments (I8)        skill.outcome                    agent.go, checker.go
-//	sessions, shared or not                   the session kinds                work.go, sharing.go
+//	sessions, shared or not                   sharing.go of a family in a run  work.go, sharing.go
 //	blobs                                     blobs on the wire                work.go, forgery.go
 //	a damaged answer of range reconciliation  reconciliation                   forgery.go
 //
@@ -100,6 +99,8 @@
 //     written that its writer's grant does not cover, by its time, its scopes and
 //     its families; and no other write is refused. What a grant covers the model
 //     says by itself.
+//   - I8: each outcome that a store counts goes on by one from the last that it
+//     has, and the sums that agents read of a skill are those of its stores.
 //   - I9: the queues and maps that an engine keeps for its peers, and what a store
 //     keeps parked, stay within their bounds.
 //   - I10: what a damaged disk gives is as it was written, or an error; no peer
@@ -112,6 +113,7 @@
 //     have every live head and no other, and conflicts every version that lost.
 //     Compare-and-set refuses a write exactly when the head is another than its
 //     agent has read.
+//   - Folding the state stream of a replica gives its state, byte for byte.
 //   - Cursors lie beyond nothing that did not come; nothing is fetched when
 //     nothing changes; what is private to a replica is nowhere else; no honest
 //     peer is blamed; what engines say of their peers is true.

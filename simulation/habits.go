@@ -11,7 +11,7 @@ func (p *planner) habits() {
 		share float64
 		draw  func()
 	}{
-		{0.3, p.student}, {0.3, p.duel}, {0.25, p.flicker}, {0.25, p.importer}, {0.6, p.readers}, {0.5, p.revisers}, {0.25, p.clone},
+		{0.3, p.student}, {0.3, p.duel}, {0.25, p.flicker}, {0.25, p.importer}, {0.6, p.readers}, {0.5, p.revisers}, {0.4, p.judges}, {0.25, p.clone},
 	} {
 		if p.chance(habit.share) {
 			habit.draw()
@@ -67,6 +67,14 @@ func (p *planner) importer() {
 func (p *planner) readers() {
 	for range p.between(2, 12) {
 		p.add(p.at(), Step{Act: ActRead, Replica: p.replica(), Count: p.IntN(p.keys)})
+	}
+}
+
+// judges count how shared skills worked out, a few of them again and again.
+func (p *planner) judges() {
+	keys := p.between(1, p.keys)
+	for range p.between(4, 24) {
+		p.add(p.at(), Step{Act: ActJudge, Replica: p.replica(), Count: 2 * p.IntN(keys)})
 	}
 }
 

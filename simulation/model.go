@@ -45,6 +45,7 @@ type written struct {
 	acknowledged bool
 	parents      []merge.Hash // see Replica.seen
 	said         *said        // what its agent said; nil when unknown
+	counted      *counted     // of an outcome
 	newer        bool         // of a later build
 	crafted      bool         // by a hostile member, behind its engine's back
 }
@@ -81,6 +82,7 @@ func (m *model) attempted(r *Replica, rec *merge.Record, settles bool) {
 	m.cluster.mustRead(err, r)
 	w.parents, err = r.seen(rec, settles)
 	m.cluster.mustRead(err, r)
+	m.cluster.mustRead(m.counts(r, w), r)
 	if r.damaged {
 		m.overlooks(r, rec)
 	}

@@ -165,6 +165,7 @@ const (
 	ActLarge      Act = "large"       // write Count records of up to 64 KiB
 	ActPrivate    Act = "private"     // write what is not shared
 	ActForeign    Act = "foreign"     // write a record of an unknown kind
+	ActJudge      Act = "judge"       // count how skill Count worked out
 	ActSettle     Act = "settle"      // settle a conflict
 	ActTwin       Act = "twin"        // two machines write under one identity and stamp: Replica and Peer
 	ActPartition  Act = "partition"   // Group, without one the first Count, and the others apart, For; noticed late

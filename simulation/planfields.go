@@ -135,7 +135,7 @@ func (a Act) everybody() bool {
 // Acts returns every act.
 func Acts() []Act {
 	return append([]Act{
-		ActWrite, ActDelete, ActBurst, ActRead, ActRevise, ActImport, ActLarge, ActPrivate, ActForeign, ActSettle, ActTwin,
+		ActWrite, ActDelete, ActBurst, ActRead, ActRevise, ActImport, ActLarge, ActPrivate, ActForeign, ActJudge, ActSettle, ActTwin,
 		ActPartition, ActAsymmetric, ActCutLine, ActDisconnect, ActCrash, ActCrashWrite, ActAbsence, ActReturn, ActJump, ActJoin,
 		ActBackup, ActRollback, ActGrant, ActSkew, ActSlow, ActRefuse, ActFlaky, ActDoubt, ActAudit, ActUnreadable,
 		ActCorrupt, ActLossy, ActThrottle, ActClog, ActFlap, ActHoard, ActNewer, ActShare, ActBusy,

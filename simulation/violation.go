@@ -10,8 +10,7 @@ import (
 // where it has one.
 type Invariant string
 
-// The invariants. Those that need code which does not exist yet (I8, counters)
-// come with it.
+// The invariants.
 const (
 	InvariantAgreement    Invariant = "I1 agreement"     // equal versions, equal roots, equal reads
 	InvariantDurability   Invariant = "I2 durability"    // what was acknowledged is held or covered
@@ -19,12 +18,14 @@ const (
 	InvariantCausality    Invariant = "I5 causality"     // a stamp follows all that its writer had applied
 	InvariantClockDefence Invariant = "I6 clock defence" // nothing from far ahead is merged
 	InvariantAuthority    Invariant = "I7 authority"     // nothing is merged that nothing admits
+	InvariantCounters     Invariant = "I8 counters"      // they are the increments that were acknowledged
 	InvariantBounds       Invariant = "I9 bounds"        // queues and maps hold no more than they may
 	InvariantCorruption   Invariant = "I10 corruption"   // what a disk damages is no wrong value, but an error
 	InvariantBytes        Invariant = "I11 bytes"        // held and passed on as they were written
 	InvariantLiveness     Invariant = "I12 liveness"     // one fleet within Cluster.Bound
 	InvariantRows         Invariant = "I14 rows"         // the rows of a store agree one to one
 	InvariantReads        Invariant = "reads"            // agents read the newest that their store has, their own writes first
+	InvariantStream       Invariant = "stream"           // folding the state stream gives the state
 	InvariantCursors      Invariant = "cursors"          // none lies beyond what did not come
 	InvariantQuiet        Invariant = "quiet"            // nothing is fetched when nothing changes
 	InvariantStatus       Invariant = "status"           // what an engine says of its peers is true

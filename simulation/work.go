@@ -60,7 +60,7 @@ func (c *Cluster) workFailed(r *Replica, act Act, err error) {
 // writes reports whether a step that succeeds has written something.
 func (a Act) writes() bool {
 	switch a {
-	case ActWrite, ActDelete, ActBurst, ActLarge, ActPrivate, ActForeign:
+	case ActWrite, ActDelete, ActBurst, ActLarge, ActPrivate, ActForeign, ActJudge:
 		return true
 	default:
 		return false
@@ -87,6 +87,8 @@ func (c *Cluster) act(r *Replica, s Step) error {
 		return r.write(draft{key: merge.Key{Kind: "note.todo", ID: "list"}, body: []byte{0xa0}, deleted: c.dice.chance(0.2)})
 	case ActNewer:
 		return r.writeNewer(s.Count)
+	case ActJudge:
+		return r.judge(targetOf(s.Count))
 	case ActSettle:
 		return r.settle()
 	case ActTwin:
