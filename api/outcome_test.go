@@ -17,7 +17,7 @@ func TestOutcomesAreCountedAndReported(t *testing.T) {
 	for _, body := range []string{`{"body":"b"}`, `{"body":"b","scope":{"project":"web"}}`} {
 		decode[wire.SkillReply](t, ask(t, h, "PUT", "/v1/skills/deploy", body), http.StatusOK)
 	}
-	id := decode[wire.SkillReply](t, ask(t, h, "PUT", "/v1/skills/unused", `{"body":"b"}`), http.StatusOK).ID
+	decode[wire.SkillReply](t, ask(t, h, "PUT", "/v1/skills/unused", `{"body":"b"}`), http.StatusOK)
 	for _, step := range []struct{ target, body string }{
 		{"/v1/skills/deploy/outcomes", `{"won":true}`},
 		{"/v1/skills/deploy/outcomes", `{"won":false}`},
@@ -53,6 +53,11 @@ func TestOutcomesAreCountedAndReported(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", query, diff)
 		}
 	}
+}
+
+func TestAnOutcomeThatNobodyCanMeanIsRefused(t *testing.T) {
+	h := api.NewHandler(newBackend(t), api.Config{})
+	id := decode[wire.SkillReply](t, ask(t, h, "PUT", "/v1/skills/deploy", `{"body":"b"}`), http.StatusOK).ID
 	for name, test := range map[string]struct {
 		method, target, body string
 		want                 wire.Code
