@@ -24,6 +24,8 @@
 //	GET    /v1/records/{kind}/{key}/versions  scope      every version of a record of any kind
 //	POST   /v1/records/{kind}/{key}/keep      scope      settle its conflicts: the head stays
 //	POST   /v1/records/{kind}/{key}/restore   scope, body  write one of its versions anew
+//	GET    /v1/writers/{id}/changes  since               what undoing an instance would do
+//	POST   /v1/writers/{id}/revert   since               undo what it wrote
 //	GET    /v1/state                                     everything, as a snapshot of package state
 //	POST   /v1/state               body                  write what a part of a snapshot holds live
 //	GET    /v1/members

@@ -75,6 +75,9 @@ func (h *handler) serveRecords(replica state.Replica) {
 	h.read("DELETE /v1/sessions/{id}", ss.delete)
 	h.read("GET /v1/sessions/{id}/turns", ss.turns)
 	h.write("POST /v1/sessions/{id}/turns", ss.append)
+	ws := writers{replica: replica}
+	h.read("GET /v1/writers/{id}/changes", ws.changes)
+	h.read("POST /v1/writers/{id}/revert", ws.revert)
 	st := whole{replica: replica}
 	h.read("GET /v1/state", st.export)
 	h.write("POST /v1/state", st.importing)

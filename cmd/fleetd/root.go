@@ -75,7 +75,7 @@ Try it: fleetd demo`,
 		a.demoCommand(), a.simulateCommand(),
 		a.initCommand(), a.runCommand(), a.inviteCommand(), a.joinCommand(),
 		a.statusCommand(), a.membersCommand(), a.peersCommand(), a.waitCommand(),
-		a.memoryCommand(), a.skillCommand(), a.sessionCommand(), a.conflictsCommand(), a.stateCommand(),
+		a.memoryCommand(), a.skillCommand(), a.sessionCommand(), a.conflictsCommand(), a.revertCommand(), a.stateCommand(),
 		a.versionCommand(),
 	)
 	root.Version = buildText(build())
