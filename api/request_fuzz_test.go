@@ -21,6 +21,13 @@ func FuzzRequest(f *testing.F) {
 		{"POST", "/v1/memory", `{"kind":"fact","content":"\ud83d\ude00","sync_version":1,"updated_hlc":"1.0"}`},
 		{"DELETE", "/v1/memory/%2E%2E?project=", ""},
 		{"POST", "/v1/invitations", `{"ttl_seconds":60}`},
+		{"POST", "/v1/sessions", `{"id":"s","title":"t"}`},
+		{"POST", "/v1/sessions/s/turns", `{"id":"t","role":"user","content":"x"}`},
+		{"POST", "/v1/records/skill/deploy/restore?project=p", `{"hash":"ab"}`},
+		{"GET", "/v1/records/session.turn/s%2Ft%252F/versions", ""},
+		{"POST", "/v1/skills/deploy/outcomes?project=p", `{"won":true}`},
+		{"POST", "/v1/writers/local/revert?since=1.0", ""},
+		{"POST", "/v1/state", `{"snapshot":{"sessions":[{"ID":"s"}],"turns":[{"ID":"t","SessionID":"s","Seq":1}],"skills":[{"Slug":"x"}],"items":[{"ID":"m"}]}}`},
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
