@@ -33,7 +33,7 @@ func (p *planner) lie(r int) Step {
 		ActUnasked, ActPoison, ActEquivocate, ActForgeBasis, ActMadeUp, ActFlood, ActClaim, ActEndless, ActPry, ActMute,
 		// These need somebody who asks just then.
 		ActForgeRecords, ActForgeRecords, ActForgeRecords, ActForgeRecords, ActForgeRecords, ActForgeRecords,
-		ActForgeGossip, ActForgeGossip, ActMute, ActMute, ActForgeHeads, ActEquivocate,
+		ActForgeGossip, ActForgeGossip, ActMute, ActMute, ActForgeHeads, ActEquivocate, ActFlipBits, ActFlipBits,
 		ActForgeRequests, ActForgeRequests, ActForgeRequests, ActForgeAnswers, ActForgeAnswers, ActForgeAnswers,
 	)
 	switch s.Act {

@@ -46,8 +46,10 @@
 //     (TestOutcomesAreExactOverReplicas, statetest).
 //   - I11: folding the state stream, from its start or from any saved snapshot,
 //     gives the state byte for byte, whatever paths the changes came by
-//     (TestFoldingAStreamGivesTheState, statetest). A mutation is one event, and one
-//     whose event cannot be appended leaves nothing (statetest.RunLogSuite).
+//     (TestFoldingAStreamGivesTheState, statetest). A mutation is one event (an
+//     Upsert that credits outcomes is two in the stream of a store, one for each
+//     record), and one whose event cannot be appended leaves nothing
+//     (statetest.RunLogSuite).
 //   - I12: a session shows the same turns in the same order on every replica that
 //     holds them (TestTwoInstancesTalkInOneSessionOffline and I3), and an append
 //     never revives it (TestAnAppendNeverRevivesASession).

@@ -11,8 +11,10 @@ import (
 // Export implements Replica.
 func (p *replica) Export(ctx context.Context) (Snapshot, error) {
 	if p.recorder != nil { // its number and the store must say the same
-		p.recorder.writing.Lock()
-		defer p.recorder.writing.Unlock()
+		if err := p.recorder.enter(ctx); err != nil {
+			return Snapshot{}, err
+		}
+		defer p.recorder.leave()
 	}
 	var s Snapshot
 	err := p.view(ctx, func(r *store.Reader) (err error) {
@@ -32,7 +34,7 @@ func (p *replica) Export(ctx context.Context) (Snapshot, error) {
 
 // snapshotOf collects the heads of the kinds that a snapshot holds.
 func (p *replica) snapshotOf(ctx context.Context, r *store.Reader) (Snapshot, error) {
-	var s Snapshot
+	s := Snapshot{Home: p.home[0]}
 	for _, section := range p.store.Sections() {
 		if section.Section.Family == kindSession && section.Section.Scope != p.home[0] {
 			continue

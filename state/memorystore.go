@@ -31,6 +31,16 @@ func (m memory) Write(ctx context.Context, it MemoryItem) (MemoryItem, error) {
 				return merge.Record{}, err
 			}
 		}
+		for minted {
+			taken, err := head(r, memoryKey(it.Scope, it.ID))
+			if err != nil {
+				return merge.Record{}, err
+			}
+			if taken == nil {
+				break
+			}
+			it.ID = m.stamper.mint() // a generator that gives the same again
+		}
 		stamped, rec, err := m.upsertion(r, it)
 		if err != nil {
 			return merge.Record{}, err

@@ -68,7 +68,9 @@ func NewMemory(opts ...Option) Provider {
 func memoryConfig(opts []Option) Config {
 	cfg := Config{Name: "memory"}
 	for _, apply := range opts {
-		apply(&cfg)
+		if apply != nil {
+			apply(&cfg)
+		}
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System{}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/fleetsync/fleetd/merge"
@@ -78,6 +79,7 @@ type replica struct {
 	codec         eventlog.SnapshotCodec
 	snapshotEvery int
 	writes        atomic.Int64 // that succeeded
+	saving        sync.Mutex   // held while a snapshot is saved in the store
 }
 
 // Open returns the provider of a store that was opened with Indexer{}. The
@@ -99,7 +101,7 @@ func open(st *store.Store, cfg Config) (*replica, error) {
 	}
 	p := &replica{name: cfg.Name, store: st, signer: cfg.Signer, home: outward(scope), admit: cfg.Admit, codec: cfg.SnapshotCodec, snapshotEvery: cfg.SnapshotEvery}
 	if cfg.log != nil {
-		p.recorder = &recorder{log: cfg.log}
+		p.recorder = newRecorder(cfg.log)
 	}
 	if _, indexed := st.Indexer().(Indexer); !indexed {
 		return nil, fmt.Errorf("%w: a store that was opened without state.Indexer: nothing would be found in it", ErrInvalid)

@@ -27,7 +27,7 @@ type projection struct {
 	sums     map[merge.Key]outcomeSums // of the outcomes, by skill
 	claims   map[merge.Key]outcomeSums // by skill: what its images had above the sums of then
 	turned   map[string]int64          // by session: its turns so far
-	skipped  map[string]int
+	skipped  Skipped
 }
 
 func newProjection(home Scope, upcast eventlog.Upcasters) *projection {
@@ -37,7 +37,7 @@ func newProjection(home Scope, upcast eventlog.Upcasters) *projection {
 		skills: map[merge.Key]Skill{}, items: map[merge.Key]MemoryItem{},
 		outcomes: map[merge.Key]Outcome{}, turned: map[string]int64{},
 		sums: map[merge.Key]outcomeSums{}, claims: map[merge.Key]outcomeSums{},
-		skipped: map[string]int{},
+		skipped: Skipped{},
 	}
 }
 
@@ -80,6 +80,9 @@ func (p *projection) foldScan(ctx context.Context, log eventlog.Scanner) error {
 
 // take applies the next event.
 func (p *projection) take(e eventlog.Event) error {
+	if e.Stream != StateStream || e.Seq <= p.lastSeq {
+		return fmt.Errorf("%w: the log gives event %d of %.60q after event %d of %q", ErrInvalid, e.Seq, e.Stream, p.lastSeq, StateStream)
+	}
 	if err := p.apply(e); err != nil {
 		return fmt.Errorf("state: event %d, %.60q: %w", e.Seq, e.Type, err)
 	}
@@ -89,6 +92,9 @@ func (p *projection) take(e eventlog.Event) error {
 
 func (p *projection) foldPages(ctx context.Context, log eventlog.Log) error {
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		events, err := log.Read(ctx, StateStream, p.lastSeq, foldPage)
 		if err != nil {
 			return fmt.Errorf("state: read the state stream after %d: %w", p.lastSeq, err)
@@ -313,7 +319,7 @@ func (p *projection) begin(s Snapshot) {
 
 // snapshot returns what was folded.
 func (p *projection) snapshot() Snapshot {
-	s := Snapshot{LastSeq: p.lastSeq}
+	s := Snapshot{LastSeq: p.lastSeq, Home: p.home}
 	for _, ses := range p.sessions {
 		s.Sessions = append(s.Sessions, ses)
 	}

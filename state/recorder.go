@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -17,21 +18,70 @@ import (
 type recorder struct {
 	log eventlog.Log
 
-	writing sync.Mutex // held by each write from its reads to its end
+	// writing has room for one: it is taken by each write from its reads to its end,
+	// and by whoever must see log and store say the same.
+	writing chan struct{}
 
 	mu    sync.Mutex    // guards all following fields
 	last  int64         // Seq of the newest event that the store has
 	moved chan struct{} // closed when last moves or closed is set; nil when nobody waits
-
-	closed bool
+	// partial says why the store is not all that the log says; empty when it is.
+	partial string
+	closed  bool
 }
 
-// close ends all waiting.
-func (c *recorder) close() {
+func newRecorder(log eventlog.Log) *recorder {
+	return &recorder{log: log, writing: make(chan struct{}, 1)}
+}
+
+// enter waits until nobody writes. Errors: that of ctx, store.ErrClosed.
+func (c *recorder) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case c.writing <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		<-c.writing
+		return store.ErrClosed
+	}
+	return nil
+}
+
+func (c *recorder) leave() { <-c.writing }
+
+// close ends all waiting, refuses writes, and waits for the one in progress: its
+// event may be in the log already.
+func (c *recorder) close() {
+	c.mu.Lock()
 	c.closed = true
 	c.wake()
+	c.mu.Unlock()
+	c.writing <- struct{}{}
+	<-c.writing
+}
+
+// lacks notes why the store is not all that the log says.
+func (c *recorder) lacks(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.partial = why
+}
+
+// whole returns an error when the store is not all that the log says: a snapshot
+// of it would hide the rest. Errors: ErrConflict.
+func (c *recorder) whole() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.partial != "" {
+		return fmt.Errorf("%w: no snapshot of a log of which this provider is a part: %s", ErrConflict, c.partial)
+	}
+	return nil
 }
 
 // wake lets those who wait look again. The caller holds mu.
@@ -92,11 +142,10 @@ func (c *recorder) movedSince(seq int64) (<-chan struct{}, error) {
 // write is store.Write with the event in between: when it cannot be appended,
 // nothing is written.
 func (c *recorder) write(ctx context.Context, st *store.Store, lock string, build func(r *store.Reader) ([]merge.Record, error)) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	if err := ctx.Err(); err != nil {
+	if err := c.enter(ctx); err != nil {
 		return err
 	}
+	defer c.leave()
 	// From the event on, the write must not stop for the caller's sake.
 	appended := int64(0)
 	err := st.Write(context.WithoutCancel(ctx), lock, func(r *store.Reader) ([]merge.Record, error) {
@@ -116,6 +165,9 @@ func (c *recorder) write(ctx context.Context, st *store.Store, lock string, buil
 		return records, nil
 	})
 	if err == nil && appended > 0 {
+		if last := c.head(); appended != last+1 {
+			c.lacks(fmt.Sprintf("event %d follows %d, so somebody else has appended in between", appended, last))
+		}
 		c.advance(appended)
 	}
 	return err
@@ -177,6 +229,9 @@ func countOutcomes(r *store.Reader, records []merge.Record, payload map[string]a
 func sessionWith(r *store.Reader, rec *merge.Record, turn Turn) (*Session, error) {
 	key := sessionKey(rec.Key.Scope, turn.SessionID)
 	ses, err := liveSession(r, key)
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil //nolint:nilnil // a deleted session has turns that can be undone
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +239,13 @@ func sessionWith(r *store.Reader, rec *merge.Record, turn Turn) (*Session, error
 	if err != nil {
 		return nil, err
 	}
-	t.turns++
+	before, err := head(r, rec.Key)
+	if err != nil {
+		return nil, err
+	}
+	if before == nil {
+		t.turns++
+	}
 	t.take(rec.Envelope.UpdatedHLC, rec.Envelope.LastWriterID)
 	ses = t.over(ses)
 	return &ses, nil

@@ -41,6 +41,9 @@ func Replay(ctx context.Context, log eventlog.Log, opts ...Option) (Provider, er
 	}
 	if m.recorder != nil {
 		m.recorder.advance(s.LastSeq)
+		if len(p.skipped) > 0 {
+			m.recorder.lacks("events were skipped, " + p.skipped.String())
+		}
 		m.writes.Store(s.LastSeq - p.saved)
 	}
 	return m.replica, nil
@@ -67,7 +70,7 @@ func foldWith(ctx context.Context, log eventlog.Log, cfg *Config) (Snapshot, *pr
 		return Snapshot{}, nil, fmt.Errorf("state: home scope: %w", err)
 	}
 	p := newProjection(home, cfg.upcasters)
-	saved, found, err := latestSnapshot(ctx, log, cfg.SnapshotCodec)
+	saved, found, err := latestSnapshot(ctx, log, cfg.SnapshotCodec, home)
 	if err != nil {
 		return Snapshot{}, nil, err
 	}
@@ -82,7 +85,7 @@ func foldWith(ctx context.Context, log eventlog.Log, cfg *Config) (Snapshot, *pr
 
 // latestSnapshot returns the newest snapshot of a log when it opens. One that
 // does not, or that is not what it says, is as good as none.
-func latestSnapshot(ctx context.Context, log eventlog.Log, codec eventlog.SnapshotCodec) (s Snapshot, found bool, err error) {
+func latestSnapshot(ctx context.Context, log eventlog.Log, codec eventlog.SnapshotCodec, home Scope) (s Snapshot, found bool, err error) {
 	saved, err := log.LatestSnapshot(ctx, StateStream, 0)
 	if errors.Is(err, eventlog.ErrNotFound) {
 		return Snapshot{}, false, nil
@@ -99,6 +102,9 @@ func latestSnapshot(ctx context.Context, log eventlog.Log, codec eventlog.Snapsh
 	s, err = UnmarshalSnapshot(payload)
 	if err != nil || s.LastSeq != saved.Seq {
 		return Snapshot{}, false, nil //nolint:nilerr // the stream says the same
+	}
+	if ours := s.Covers > 0; ours && (s.Covers < snapshotCovers || s.Home != home) {
+		return Snapshot{}, false, nil // it has less than is asked for
 	}
 	found, err = continues(ctx, log, &s)
 	return s, found, err
@@ -138,10 +144,16 @@ func eventHash(e *eventlog.Event) string {
 
 // Snapshot implements Replica.
 func (p *replica) Snapshot(ctx context.Context) error {
+	if p.recorder != nil {
+		if err := p.recorder.whole(); err != nil {
+			return err
+		}
+	}
 	s, err := p.Export(ctx)
 	if err != nil {
 		return err
 	}
+	s.Covers = snapshotCovers
 	if s.LastSeq > 0 {
 		last, err := p.Log().Read(ctx, StateStream, s.LastSeq-1, 1)
 		if err != nil {

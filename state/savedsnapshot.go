@@ -14,8 +14,8 @@ import (
 )
 
 // A store keeps the newest snapshot that was saved of it in node-private values:
-// the payload in parts, and a head that names them and is written last, so that
-// a crash in between leaves the one before.
+// the payload in parts, in one of two slots, and a head that names the slot and
+// is written last, so that a crash in between leaves the one before.
 const (
 	snapshotHead       = "state/snapshot"
 	snapshotPartPrefix = "state/snapshot/"
@@ -27,11 +27,13 @@ type savedHead struct {
 	Seq   int64  `cbor:"1,keyasint"`
 	Parts int    `cbor:"2,keyasint"`
 	Sum   []byte `cbor:"3,keyasint"` // SHA-256 of the payload
+	Slot  int    `cbor:"4,keyasint"` // 0 or 1
 }
 
-func (h savedHead) part(i int) string { return fmt.Sprintf("%s%d/%d", snapshotPartPrefix, h.Seq, i) }
+func (h savedHead) part(i int) string { return fmt.Sprintf("%s%d/%d", snapshotPartPrefix, h.Slot, i) }
 
-// SaveSnapshot implements eventlog.Log. A store keeps one: the newest.
+// SaveSnapshot implements eventlog.Log. A store keeps one: the newest. Once it
+// has begun it does not stop for the end of ctx, which would leave parts behind.
 func (l storeLog) SaveSnapshot(ctx context.Context, s eventlog.Snapshot) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -39,23 +41,25 @@ func (l storeLog) SaveSnapshot(ctx context.Context, s eventlog.Snapshot) error {
 	if s.Stream != StateStream {
 		return fmt.Errorf("%w: a store has the stream %q alone, not %.60q", eventlog.ErrInvalid, StateStream, s.Stream)
 	}
+	l.saving.Lock()
+	defer l.saving.Unlock()
 	former, err := l.savedHead(ctx)
 	switch {
 	case errors.Is(err, eventlog.ErrNotFound):
-		former = savedHead{}
+		former = savedHead{Slot: 1}
 	case err != nil:
 		return err
 	case former.Seq > s.Seq:
 		return nil // an older one is of no use
 	}
-	if former.Parts > 0 && former.Seq == s.Seq { // its parts are about to be overwritten
-		if err := l.store.SetLocal(ctx, snapshotHead, nil); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	sum := sha256.Sum256(s.Payload)
+	next := savedHead{Seq: s.Seq, Sum: sum[:], Slot: 1 - former.Slot}
+	for part := range slices.Chunk(s.Payload, snapshotPartBytes) {
+		if err := l.store.SetLocal(ctx, next.part(next.Parts), part); err != nil {
 			return err
 		}
-	}
-	next, err := l.saveParts(ctx, s)
-	if err != nil {
-		return err
+		next.Parts++
 	}
 	encoded, err := merge.Marshal(next)
 	if err != nil {
@@ -64,35 +68,22 @@ func (l storeLog) SaveSnapshot(ctx context.Context, s eventlog.Snapshot) error {
 	if err := l.store.SetLocal(ctx, snapshotHead, encoded); err != nil {
 		return err
 	}
-	return l.dropParts(ctx, former, next)
+	return errors.Join(l.dropParts(ctx, next, next.Parts), l.dropParts(ctx, former, 0))
 }
 
-// saveParts writes the payload of a snapshot and returns the head to it.
-func (l storeLog) saveParts(ctx context.Context, s eventlog.Snapshot) (savedHead, error) {
-	sum := sha256.Sum256(s.Payload)
-	head := savedHead{Seq: s.Seq, Sum: sum[:]}
-	for part := range slices.Chunk(s.Payload, snapshotPartBytes) {
-		if err := l.store.SetLocal(ctx, head.part(head.Parts), part); err != nil {
-			return savedHead{}, err
-		}
-		head.Parts++
-	}
-	return head, nil
-}
-
-// dropParts deletes the parts of a former snapshot that the next one has not
-// written over.
-func (l storeLog) dropParts(ctx context.Context, former, next savedHead) error {
-	first := 0
-	if former.Seq == next.Seq {
-		first = next.Parts
-	}
-	for i := first; i < former.Parts; i++ {
-		if err := l.store.SetLocal(ctx, former.part(i), nil); err != nil {
+// dropParts deletes the parts of a slot from one on, those of snapshots before
+// included.
+func (l storeLog) dropParts(ctx context.Context, slot savedHead, from int) error {
+	for i := from; ; i++ {
+		name, there := slot.part(i), false
+		err := l.store.UpdateLocal(ctx, name, func(old []byte) ([]byte, error) {
+			there = old != nil
+			return nil, nil
+		})
+		if err != nil || !there {
 			return err
 		}
 	}
-	return nil
 }
 
 // LatestSnapshot implements eventlog.Log. One whose parts are damaged is not

@@ -22,13 +22,19 @@ func (s sessions) Create(ctx context.Context, ses Session) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	if ses.ID == "" {
+	minted := ses.ID == ""
+	if minted {
 		ses.ID = s.stamper.mint()
 	}
 	key := sessionKey(s.scope(), ses.ID)
 	var written Session
 	err = s.write(ctx, lockOf(key), func(r *store.Reader) (merge.Record, error) {
 		existing, err := head(r, key)
+		for minted && existing != nil && err == nil { // a generator that gives the same again
+			ses.ID = s.stamper.mint()
+			key = sessionKey(s.scope(), ses.ID)
+			existing, err = head(r, key)
+		}
 		if err != nil {
 			return merge.Record{}, err
 		}
@@ -151,7 +157,8 @@ func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
 	if err != nil {
 		return Turn{}, err
 	}
-	if t.ID == "" {
+	minted := t.ID == ""
+	if minted {
 		t.ID = s.stamper.mint()
 	}
 	key := turnKey(s.scope(), t.SessionID, t.ID)
@@ -162,6 +169,11 @@ func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
 			return nil, err
 		}
 		existing, err := head(r, key)
+		for minted && existing != nil && err == nil {
+			t.ID = s.stamper.mint()
+			key = turnKey(s.scope(), t.SessionID, t.ID)
+			existing, err = head(r, key)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -110,11 +110,15 @@ type SkillLibrary interface {
 // skillSpace is the namespace of derived skill ids, itself derived from a name.
 const skillSpace = "fleetd/skill-id/1"
 
+// derivedVersion is the UUID version of derived ids: 8, of one's own making. No
+// chosen id may be one: it might be that of a skill to come.
+const derivedVersion = 8
+
 // SkillID returns the id that is derived from a scope and a slug in form NFC:
 // the same on every instance. It is a UUID of version 8 over SHA-256.
 func SkillID(scope Scope, slug string) string {
 	// Neither part holds control characters, so 0x00 and the 0x1f of the
 	// section id divide them without ambiguity.
 	name := skillSpace + "\x00" + merge.Section{Family: kindSkill, Scope: scope}.ID() + "\x00" + slug
-	return uuid.NewHash(sha256.New(), uuid.Nil, []byte(name), 8).String()
+	return uuid.NewHash(sha256.New(), uuid.Nil, []byte(name), derivedVersion).String()
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 )
@@ -77,6 +79,9 @@ func (s skills) checkID(r *store.Reader, sk Skill) error {
 		if hit.scope != sk.Scope || hit.slug != sk.Slug {
 			return fmt.Errorf("%w: id %.60q is that of skill %q in %s", ErrConflict, sk.ID, hit.slug, hit.scope)
 		}
+	}
+	if id, err := uuid.Parse(sk.ID); err == nil && id.Version() == derivedVersion && sk.ID != SkillID(sk.Scope, sk.Slug) {
+		return fmt.Errorf("%w: id %.60q has the form of those that follow from a scope and a slug, and it is not this skill's", ErrInvalid, sk.ID)
 	}
 	return nil
 }

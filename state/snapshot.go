@@ -22,6 +22,12 @@ type Snapshot struct {
 	// hexadecimal digits of its hash. A log that has another one there has lost its
 	// end since, and gone on.
 	LastEvent string `json:"lastEvent,omitempty"`
+	// Home is the scope whose sessions it has.
+	Home Scope `json:"home,omitzero"`
+	// Covers is set in a snapshot that was saved, and counts up with the kinds that
+	// a build reads: a later build folds the stream rather than start from less.
+	// 0 is unknown, as in that of a host.
+	Covers int `json:"covers,omitempty"`
 
 	Sessions []Session    `json:"sessions"`
 	Turns    []Turn       `json:"turns"`
@@ -33,6 +39,10 @@ type Snapshot struct {
 	// instance, project, workspace and slug, joined by U+001F.
 	SlugToID map[string]string `json:"slugToID,omitempty"`
 }
+
+// snapshotCovers is Covers of this build: sessions, turns, skills, items and
+// outcomes.
+const snapshotCovers = 1
 
 // MarshalSnapshot returns the JSON of a snapshot: the same bytes for the same
 // state, whatever the order in s, which is not changed. Sessions, skills and

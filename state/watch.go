@@ -14,6 +14,7 @@ const watchPage = 256
 // Watch implements Replica.
 func (p *replica) Watch(ctx context.Context, after int64) iter.Seq2[eventlog.Event, error] {
 	return func(yield func(eventlog.Event, error) bool) {
+		after := after // each range begins there
 		for {
 			end, err := p.eventHead(ctx)
 			var events []eventlog.Event
@@ -24,13 +25,18 @@ func (p *replica) Watch(ctx context.Context, after int64) iter.Seq2[eventlog.Eve
 				yield(eventlog.Event{}, err)
 				return
 			}
+			full := len(events) == watchPage
 			for _, e := range events {
+				if p.recorder != nil && e.Seq > end {
+					full = false // it is in the log and not applied yet
+					break
+				}
 				after = e.Seq
 				if !yield(e, nil) {
 					return
 				}
 			}
-			if len(events) == watchPage {
+			if full {
 				continue
 			}
 			after = max(after, end) // what is missing up to there is gone

@@ -33,8 +33,11 @@ func (s *Store) Write(ctx context.Context, lock string, build func(r *Reader) ([
 		}
 		req.entries = make([]entry, 0, len(records))
 		for _, rec := range records {
-			if err := s.clock.Observe(rec.Envelope.UpdatedHLC); err != nil {
-				return fmt.Errorf("store: write %s: %w", rec.Key, err)
+			// What this clock has issued it knows, also when time went back since.
+			if stamp := rec.Envelope.UpdatedHLC; stamp.After(s.clock.Last()) {
+				if err := s.clock.Observe(stamp); err != nil {
+					return fmt.Errorf("store: write %s: %w", rec.Key, err)
+				}
 			}
 			req.add(rec)
 		}

@@ -161,8 +161,12 @@ func skillIDCases() []testCase {
 			t.equal("x", t.skill("x").Slug)
 		}},
 		{"a derived id is nobody else's", func(t *run) {
-			t.upsert(state.Skill{Slug: "evil", ID: state.SkillID(state.Scope{}, "deploy")})
+			_, err := t.skills.Upsert(t.ctx(), state.Skill{Slug: "evil", ID: state.SkillID(state.Scope{}, "deploy")})
+			t.fails(state.ErrInvalid, err)
 			t.upsert(state.Skill{Slug: "deploy"})
+			_, err = t.skills.Upsert(t.ctx(), state.Skill{Slug: "evil", ID: state.SkillID(state.Scope{}, "deploy")})
+			t.fails(state.ErrConflict, err)
+			t.upsert(t.skill("deploy"))
 			t.equal("deploy", t.skill(state.SkillID(state.Scope{}, "deploy")).Slug)
 		}},
 		{"an id chosen in a project does not come before a global slug", func(t *run) {
