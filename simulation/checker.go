@@ -90,6 +90,9 @@ func (c *Cluster) Check() error {
 	}
 	const pages = 200 // small ones, which take a while
 	c.RunFor(time.Duration(settle)*c.plan.HeartbeatEvery + 10*time.Second + c.atlas.far(2*pages))
+	if strangers { // one of them may bring what a machine that is lost had written
+		before = rootsOf(c.replicas[0], c.shared)
+	}
 	// Of many peers one meets a stranger only now and then, by chance.
 	if !strangers || len(c.replicas) <= 5 {
 		c.checkQuiet()

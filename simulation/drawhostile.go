@@ -4,7 +4,7 @@ import "time"
 
 // hostile draws members that lie.
 func (p *planner) hostile() {
-	if p.plan.Replicas < 3 || !p.chance(0.4) {
+	if p.plan.Replicas < 3 || !p.chance(0.5) {
 		return
 	}
 	count := 1
@@ -34,6 +34,7 @@ func (p *planner) lie(r int) Step {
 		// These need somebody who asks just then.
 		ActForgeRecords, ActForgeRecords, ActForgeRecords, ActForgeRecords, ActForgeRecords, ActForgeRecords,
 		ActForgeGossip, ActForgeGossip, ActMute, ActMute, ActForgeHeads, ActEquivocate, ActFlipBits, ActFlipBits,
+		ActEndless, ActEndless, ActPoison, ActClaim,
 		ActForgeRequests, ActForgeRequests, ActForgeRequests, ActForgeAnswers, ActForgeAnswers, ActForgeAnswers,
 	)
 	switch s.Act {
