@@ -63,8 +63,7 @@ type stream struct {
 }
 
 func newStream(file *os.File) *stream {
-	info, err := file.Stat()
-	return &stream{file: file, isTerminal: err == nil && info.Mode()&os.ModeCharDevice != 0}
+	return &stream{file: file, isTerminal: isPerson(file)}
 }
 
 // Write implements io.Writer.
@@ -74,12 +73,6 @@ func (s *stream) Write(b []byte) (int, error) {
 		s.err = err
 	}
 	return n, err
-}
-
-// isTerminal reports whether a person looks at w.
-func isTerminal(w io.Writer) bool {
-	s, isStream := w.(*stream)
-	return isStream && s.isTerminal
 }
 
 // say writes one line. The stream remembers what fails.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -152,16 +151,6 @@ func (a *app) showChanges(w io.Writer, list wire.ChangeList, names map[string]st
 		rows = append(rows, []string{outcome, c.Kind, c.Key, scopeText(c.Scope), contentLine(c.Was), now, excerpt(c.Reason)})
 	}
 	a.table(w, []string{"OUTCOME", "KIND", "KEY", "SCOPE", "WAS", "NOW", "WHY"}, rows)
-}
-
-// isInteractive reports whether a person types what is read.
-func isInteractive(r io.Reader) bool {
-	file, isFile := r.(*os.File)
-	if !isFile {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && file.Name() != os.DevNull
 }
 
 // confirm asks a question that only y or yes answers.
