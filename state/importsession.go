@@ -123,7 +123,7 @@ func (im *importer) putTurn(ctx context.Context, ses Session, t Turn) (imported,
 				return merge.Record{}, 0, err
 			}
 		}
-		stamped, _, _, err := s.stamper.AppendTurn(in, t, t.Seq)
+		stamped, _, err := s.stamper.appendTurn(in, t, t.Seq)
 		if err != nil {
 			return merge.Record{}, 0, err
 		}

@@ -26,20 +26,14 @@ func (m memory) Write(ctx context.Context, it MemoryItem) (MemoryItem, error) {
 	// Writers of one id in several scopes must see each other, so the scope is
 	// not part of the lock.
 	err = m.write(ctx, key.Order(), func(r *store.Reader) (merge.Record, error) {
-		if !minted {
-			if err := m.checkScope(r, it); err != nil {
-				return merge.Record{}, err
-			}
+		var err error
+		if minted {
+			it.ID, err = m.unused(r, it.ID, func(id string) merge.Key { return memoryKey(it.Scope, id) })
+		} else {
+			err = m.checkScope(r, it)
 		}
-		for minted {
-			taken, err := head(r, memoryKey(it.Scope, it.ID))
-			if err != nil {
-				return merge.Record{}, err
-			}
-			if taken == nil {
-				break
-			}
-			it.ID = m.stamper.mint() // a generator that gives the same again
+		if err != nil {
+			return merge.Record{}, err
 		}
 		stamped, rec, err := m.upsertion(r, it)
 		if err != nil {
@@ -61,7 +55,7 @@ func (m memory) upsertion(r *store.Reader, it MemoryItem) (MemoryItem, merge.Rec
 	if err != nil {
 		return MemoryItem{}, merge.Record{}, err
 	}
-	stamped, _, err := m.stamper.UpsertMemory(existing, it)
+	stamped, err := m.stamper.upsertMemory(existing, it)
 	if err != nil {
 		return MemoryItem{}, merge.Record{}, err
 	}
@@ -213,7 +207,7 @@ func (m memory) delete(ctx context.Context, key merge.Key, token Envelope) error
 		if err := compareToken(existing.Envelope, token); err != nil {
 			return merge.Record{}, err
 		}
-		stamped, _, err := m.stamper.DeleteMemory(*existing)
+		stamped, err := m.stamper.deleteMemory(*existing)
 		if err != nil {
 			return merge.Record{}, err
 		}

@@ -220,6 +220,18 @@ func (p *replica) writeAll(ctx context.Context, lock string, build func(r *store
 	return nil
 }
 
+// unused returns a minted id that names nothing yet, the given one or another: a
+// generator may begin again where one before it did.
+func (p *replica) unused(r *store.Reader, id string, keyOf func(id string) merge.Key) (string, error) {
+	for {
+		taken, err := head(r, keyOf(id))
+		if taken == nil || err != nil {
+			return id, err
+		}
+		id = p.stamper.mint()
+	}
+}
+
 // lockOf is the lock of writers of one key.
 func lockOf(key merge.Key) string { return key.Section().ID() + key.Order() }
 

@@ -102,7 +102,7 @@ func (s skills) credit(r *store.Reader, sk Skill, sums outcomeSums, uses, wins i
 	if err != nil {
 		return merge.Record{}, sums, err
 	}
-	stamped, _, err := s.stamper.StampOutcome(existing, more)
+	stamped, err := s.stamper.stampOutcome(existing, more)
 	if err != nil {
 		return merge.Record{}, sums, err
 	}

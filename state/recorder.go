@@ -22,12 +22,12 @@ type recorder struct {
 	// and by whoever must see log and store say the same.
 	writing chan struct{}
 
-	mu    sync.Mutex    // guards all following fields
-	last  int64         // Seq of the newest event that the store has
-	moved chan struct{} // closed when last moves or closed is set; nil when nobody waits
+	// last is the Seq of the newest event that the store has.
+	last store.Eventcount
+
+	mu sync.Mutex // guards all following fields
 	// partial says why the store is not all that the log says; empty when it is.
 	partial string
-	closed  bool
 }
 
 func newRecorder(log eventlog.Log) *recorder {
@@ -44,9 +44,7 @@ func (c *recorder) enter(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
+	if c.last.Closed() {
 		<-c.writing
 		return store.ErrClosed
 	}
@@ -58,10 +56,7 @@ func (c *recorder) leave() { <-c.writing }
 // close ends all waiting, refuses writes, and waits for the one in progress: its
 // event may be in the log already.
 func (c *recorder) close() {
-	c.mu.Lock()
-	c.closed = true
-	c.wake()
-	c.mu.Unlock()
+	c.last.Close()
 	c.writing <- struct{}{}
 	<-c.writing
 }
@@ -84,60 +79,11 @@ func (c *recorder) whole() error {
 	return nil
 }
 
-// wake lets those who wait look again. The caller holds mu.
-func (c *recorder) wake() {
-	if c.moved != nil {
-		close(c.moved)
-		c.moved = nil
-	}
-}
-
 // head returns the Seq of the newest event that the store has.
-func (c *recorder) head() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.last
-}
+func (c *recorder) head() int64 { return int64(c.last.Load()) }
 
 // advance notes that the store has an event.
-func (c *recorder) advance(seq int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last = seq
-	c.wake()
-}
-
-// await returns once the store has an event after a number. Errors: that of ctx,
-// store.ErrClosed.
-func (c *recorder) await(ctx context.Context, after int64) error {
-	for {
-		moved, err := c.movedSince(after)
-		if moved == nil || err != nil {
-			return err
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// movedSince returns what is closed when last moves; nil when it has gone beyond
-// a number already.
-func (c *recorder) movedSince(seq int64) (<-chan struct{}, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.closed:
-		return nil, store.ErrClosed
-	case c.last > seq:
-		return nil, nil //nolint:nilnil // nothing to wait for
-	case c.moved == nil:
-		c.moved = make(chan struct{})
-	}
-	return c.moved, nil
-}
+func (c *recorder) advance(seq int64) { c.last.Advance(uint64(seq)) }
 
 // write is store.Write with the event in between: when it cannot be appended,
 // nothing is written.

@@ -29,19 +29,21 @@ func (s sessions) Create(ctx context.Context, ses Session) (Session, error) {
 	key := sessionKey(s.scope(), ses.ID)
 	var written Session
 	err = s.write(ctx, lockOf(key), func(r *store.Reader) (merge.Record, error) {
-		existing, err := head(r, key)
-		for minted && existing != nil && err == nil { // a generator that gives the same again
-			ses.ID = s.stamper.mint()
-			key = sessionKey(s.scope(), ses.ID)
-			existing, err = head(r, key)
+		if minted {
+			ses.ID, err = s.unused(r, ses.ID, func(id string) merge.Key { return sessionKey(s.scope(), id) })
+			if err != nil {
+				return merge.Record{}, err
+			}
 		}
+		key = sessionKey(s.scope(), ses.ID)
+		existing, err := head(r, key)
 		if err != nil {
 			return merge.Record{}, err
 		}
 		if existing != nil {
 			return merge.Record{}, fmt.Errorf("%w: session %.60q exists%s", ErrConflict, ses.ID, deletedWord(existing))
 		}
-		stamped, _, err := s.stamper.CreateSession(ses)
+		stamped, err := s.stamper.createSession(ses)
 		if err != nil {
 			return merge.Record{}, err
 		}
@@ -161,19 +163,20 @@ func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
 	if minted {
 		t.ID = s.stamper.mint()
 	}
-	key := turnKey(s.scope(), t.SessionID, t.ID)
 	var appended Turn
 	err = s.writeAll(ctx, lockOf(sessionKey(s.scope(), t.SessionID)), func(r *store.Reader) ([]merge.Record, error) {
 		ses, err := s.live(r, t.SessionID)
 		if err != nil {
 			return nil, err
 		}
-		existing, err := head(r, key)
-		for minted && existing != nil && err == nil {
-			t.ID = s.stamper.mint()
-			key = turnKey(s.scope(), t.SessionID, t.ID)
-			existing, err = head(r, key)
+		if minted {
+			t.ID, err = s.unused(r, t.ID, func(id string) merge.Key { return turnKey(s.scope(), t.SessionID, id) })
+			if err != nil {
+				return nil, err
+			}
 		}
+		key := turnKey(s.scope(), t.SessionID, t.ID)
+		existing, err := head(r, key)
 		if err != nil {
 			return nil, err
 		}
@@ -185,7 +188,7 @@ func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
 		if err != nil {
 			return nil, err
 		}
-		stamped, _, _, err := s.stamper.AppendTurn(ses, t, successor(highest))
+		stamped, _, err := s.stamper.appendTurn(ses, t, successor(highest))
 		if err != nil {
 			return nil, err
 		}
@@ -238,7 +241,7 @@ func (s sessions) Delete(ctx context.Context, id string) error {
 		if err != nil {
 			return merge.Record{}, err
 		}
-		stamped, _, err := s.stamper.DeleteSession(ses)
+		stamped, err := s.stamper.deleteSession(ses)
 		if err != nil {
 			return merge.Record{}, err
 		}

@@ -58,7 +58,7 @@ func (s skills) upsertion(r *store.Reader, sk Skill) (Skill, merge.Record, error
 	if err != nil {
 		return Skill{}, merge.Record{}, err
 	}
-	stamped, _, err := s.stamper.UpsertSkill(existing, sk)
+	stamped, err := s.stamper.upsertSkill(existing, sk)
 	if err != nil {
 		return Skill{}, merge.Record{}, err
 	}
@@ -210,7 +210,7 @@ func (s skills) delete(ctx context.Context, key merge.Key, token Envelope) error
 		if err := compareToken(existing.Envelope, token); err != nil {
 			return merge.Record{}, err
 		}
-		stamped, _, err := s.stamper.DeleteSkill(*existing)
+		stamped, err := s.stamper.deleteSkill(*existing)
 		if err != nil {
 			return merge.Record{}, err
 		}

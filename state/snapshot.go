@@ -129,6 +129,9 @@ func (s Snapshot) sorted() Snapshot {
 	s.Items = sortedBy(s.Items, func(a, b *MemoryItem) int {
 		return cmp.Or(strings.Compare(a.ID, b.ID), compareScopes(a.Scope, b.Scope))
 	})
+	if len(s.Outcomes) == 0 {
+		s.Outcomes = nil // as it is read back
+	}
 	if len(s.Outcomes) > 0 {
 		s.Outcomes = sortedBy(s.Outcomes, func(a, b *Outcome) int {
 			return cmp.Or(compareScopes(a.Scope, b.Scope), strings.Compare(a.Slug, b.Slug), strings.Compare(a.StoreID, b.StoreID))

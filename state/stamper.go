@@ -35,15 +35,24 @@ func (s *Stamper) InstanceID() string { return s.instance }
 // of the same scope and slug, tombstones included, nil if there is none.
 // Errors: ErrInvalid, ErrConflict, hlc.ErrClockAhead.
 func (s *Stamper) UpsertSkill(existing *Skill, sk Skill) (Skill, eventlog.AppendInput, error) {
-	sk, err := normalSkill(sk)
+	stamped, err := s.upsertSkill(existing, sk)
 	if err != nil {
 		return Skill{}, eventlog.AppendInput{}, err
+	}
+	return stamped, skillEvent(stamped), nil
+}
+
+// upsertSkill is UpsertSkill without the event, which a store keeps as its record.
+func (s *Stamper) upsertSkill(existing *Skill, sk Skill) (Skill, error) {
+	sk, err := normalSkill(sk)
+	if err != nil {
+		return Skill{}, err
 	}
 	now := storedClock(s.clock.Now())
 	var stored *Envelope
 	if existing != nil {
 		if existing.Scope != sk.Scope || existing.Slug != sk.Slug {
-			return Skill{}, eventlog.AppendInput{}, fmt.Errorf("%w: skill %q in %s is not %q in %s",
+			return Skill{}, fmt.Errorf("%w: skill %q in %s is not %q in %s",
 				ErrInvalid, sk.Slug, sk.Scope, existing.Slug, existing.Scope)
 		}
 		stored = &existing.Envelope
@@ -58,35 +67,44 @@ func (s *Stamper) UpsertSkill(existing *Skill, sk Skill) (Skill, eventlog.Append
 		}
 	}
 	if sk.CreatedAt, err = storedTime("CreatedAt", sk.CreatedAt); err != nil {
-		return Skill{}, eventlog.AppendInput{}, err
+		return Skill{}, err
 	}
 	sk.UpdatedAt = now
 	if existing != nil { // totals that are not larger say nothing
 		sk.Uses, sk.Wins = max(sk.Uses, existing.Uses), max(sk.Wins, existing.Wins)
 	}
 	if sk.Envelope, err = s.stamp(stored, sk.Envelope, false); err != nil {
-		return Skill{}, eventlog.AppendInput{}, err
+		return Skill{}, err
 	}
-	return sk, skillEvent(sk), nil
+	return sk, nil
 }
 
 // DeleteSkill stamps the tombstone of a live skill: of its content only ID,
 // CreatedAt and Version remain, and Version counts on, since a delete is a
 // revision too. Errors: ErrNotFound for a tombstone, hlc.ErrClockAhead.
 func (s *Stamper) DeleteSkill(sk Skill) (Skill, eventlog.AppendInput, error) {
+	stamped, err := s.deleteSkill(sk)
+	if err != nil {
+		return Skill{}, eventlog.AppendInput{}, err
+	}
+	return stamped, skillEvent(stamped), nil
+}
+
+// deleteSkill is DeleteSkill without the event, which a store keeps as its record.
+func (s *Stamper) deleteSkill(sk Skill) (Skill, error) {
 	if sk.Deleted {
-		return Skill{}, eventlog.AppendInput{}, fmt.Errorf("%w: skill %q is deleted", ErrNotFound, sk.Slug)
+		return Skill{}, fmt.Errorf("%w: skill %q is deleted", ErrNotFound, sk.Slug)
 	}
 	envelope, err := s.stamp(&sk.Envelope, Envelope{}, true)
 	if err != nil {
-		return Skill{}, eventlog.AppendInput{}, err
+		return Skill{}, err
 	}
 	sk = Skill{
 		ID: sk.ID, Slug: sk.Slug, Scope: sk.Scope, Tags: []string{},
 		Version: successor(sk.Version), CreatedAt: sk.CreatedAt, UpdatedAt: envelope.UpdatedHLC.Time(),
 		Envelope: envelope,
 	}
-	return sk, skillEvent(sk), nil
+	return sk, nil
 }
 
 // WriteMemory stamps a new memory item. Errors as UpsertMemory.
@@ -98,14 +116,23 @@ func (s *Stamper) WriteMemory(it MemoryItem) (MemoryItem, eventlog.AppendInput, 
 // the record of the same scope and ID, tombstones included, nil if there is
 // none. Errors: ErrInvalid, ErrConflict, hlc.ErrClockAhead.
 func (s *Stamper) UpsertMemory(existing *MemoryItem, it MemoryItem) (MemoryItem, eventlog.AppendInput, error) {
-	it, err := normalMemory(it)
+	stamped, err := s.upsertMemory(existing, it)
 	if err != nil {
 		return MemoryItem{}, eventlog.AppendInput{}, err
+	}
+	return stamped, memoryEvent(stamped), nil
+}
+
+// upsertMemory is UpsertMemory without the event, which a store keeps as its record.
+func (s *Stamper) upsertMemory(existing *MemoryItem, it MemoryItem) (MemoryItem, error) {
+	it, err := normalMemory(it)
+	if err != nil {
+		return MemoryItem{}, err
 	}
 	var stored *Envelope
 	if existing != nil {
 		if existing.Scope != it.Scope || existing.ID != it.ID {
-			return MemoryItem{}, eventlog.AppendInput{}, fmt.Errorf("%w: memory item %q in %s is not %q in %s",
+			return MemoryItem{}, fmt.Errorf("%w: memory item %q in %s is not %q in %s",
 				ErrInvalid, it.ID, it.Scope, existing.ID, existing.Scope)
 		}
 		stored = &existing.Envelope
@@ -119,12 +146,12 @@ func (s *Stamper) UpsertMemory(existing *MemoryItem, it MemoryItem) (MemoryItem,
 		}
 	}
 	if it.CreatedAt, err = storedTime("CreatedAt", it.CreatedAt); err != nil {
-		return MemoryItem{}, eventlog.AppendInput{}, err
+		return MemoryItem{}, err
 	}
 	if it.Envelope, err = s.stamp(stored, it.Envelope, false); err != nil {
-		return MemoryItem{}, eventlog.AppendInput{}, err
+		return MemoryItem{}, err
 	}
-	return it, memoryEvent(it), nil
+	return it, nil
 }
 
 // mint returns the id of a new record.
@@ -134,15 +161,24 @@ func (s *Stamper) mint() string { return s.ids.New() }
 // ID and CreatedAt remain. Errors: ErrNotFound for a tombstone,
 // hlc.ErrClockAhead.
 func (s *Stamper) DeleteMemory(it MemoryItem) (MemoryItem, eventlog.AppendInput, error) {
-	if it.Deleted {
-		return MemoryItem{}, eventlog.AppendInput{}, fmt.Errorf("%w: memory item %q is deleted", ErrNotFound, it.ID)
-	}
-	envelope, err := s.stamp(&it.Envelope, Envelope{}, true)
+	stamped, err := s.deleteMemory(it)
 	if err != nil {
 		return MemoryItem{}, eventlog.AppendInput{}, err
 	}
+	return stamped, memoryEvent(stamped), nil
+}
+
+// deleteMemory is DeleteMemory without the event, which a store keeps as its record.
+func (s *Stamper) deleteMemory(it MemoryItem) (MemoryItem, error) {
+	if it.Deleted {
+		return MemoryItem{}, fmt.Errorf("%w: memory item %q is deleted", ErrNotFound, it.ID)
+	}
+	envelope, err := s.stamp(&it.Envelope, Envelope{}, true)
+	if err != nil {
+		return MemoryItem{}, err
+	}
 	it = MemoryItem{ID: it.ID, Scope: it.Scope, CreatedAt: it.CreatedAt, Envelope: envelope}
-	return it, memoryEvent(it), nil
+	return it, nil
 }
 
 // stamp compares-and-sets and returns the envelope of the next version, whose

@@ -7,9 +7,18 @@ import "github.com/fleetsync/fleetd/state/eventlog"
 // scope, slug and store, tombstones included, nil if there is none. Counts
 // stand still at 2^48. Errors: ErrInvalid, ErrConflict, hlc.ErrClockAhead.
 func (s *Stamper) StampOutcome(existing *Outcome, o Outcome) (Outcome, eventlog.AppendInput, error) {
-	o, err := normalOutcome(o)
+	stamped, err := s.stampOutcome(existing, o)
 	if err != nil {
 		return Outcome{}, eventlog.AppendInput{}, err
+	}
+	return stamped, outcomeEvent(stamped), nil
+}
+
+// stampOutcome is StampOutcome without the event, which a store keeps as its record.
+func (s *Stamper) stampOutcome(existing *Outcome, o Outcome) (Outcome, error) {
+	o, err := normalOutcome(o)
+	if err != nil {
+		return Outcome{}, err
 	}
 	o.Uses, o.Wins = min(o.Uses, outcomeMax), min(o.Wins, outcomeMax)
 	err = checkCounts(o.Uses, o.Wins)
@@ -20,10 +29,10 @@ func (s *Stamper) StampOutcome(existing *Outcome, o Outcome) (Outcome, eventlog.
 		o.Uses, o.Wins = min(o.Uses+existing.Uses, outcomeMax), min(o.Wins+existing.Wins, outcomeMax)
 	}
 	if err != nil {
-		return Outcome{}, eventlog.AppendInput{}, err
+		return Outcome{}, err
 	}
 	if o.Envelope, err = s.stamp(stored, o.Envelope, false); err != nil {
-		return Outcome{}, eventlog.AppendInput{}, err
+		return Outcome{}, err
 	}
-	return o, outcomeEvent(o), nil
+	return o, nil
 }

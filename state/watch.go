@@ -67,7 +67,7 @@ func (p *replica) eventHead(ctx context.Context) (end int64, err error) {
 // await returns once there is an event after a number.
 func (p *replica) await(ctx context.Context, after int64) error {
 	if p.recorder != nil {
-		return p.recorder.await(ctx, after)
+		return p.recorder.last.Await(ctx, uint64(after))
 	}
 	return p.store.AwaitEvent(ctx, uint64(after))
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -77,6 +78,12 @@ func (r *Reader) EventsWhole() (first uint64, err error) {
 		return true, nil
 	})
 	return first, err
+}
+
+// AwaitEvent returns once the state stream has an event after the given number:
+// at once when it has. Errors: that of ctx, ErrClosed.
+func (s *Store) AwaitEvent(ctx context.Context, after uint64) error {
+	return s.events.Await(ctx, after)
 }
 
 // EventHead returns the number of the newest event; 0 when there was none.

@@ -62,12 +62,13 @@ type Store struct {
 	stage  *stage
 	doubt  bool // an update failed and may have happened
 
+	events Eventcount // the newest event of the state stream
+
 	mu     sync.Mutex // guards all following fields
 	tail   tail
 	open   int // calls in progress
 	closed bool
 	idle   chan struct{} // closed when closed is set and open falls to 0
-	moved  chan struct{} // closed when tail changes or closed is set; nil when nobody waits
 }
 
 // ID returns the store's identity.
@@ -159,7 +160,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	s.wake()
+	s.events.Close()
 	if s.open == 0 {
 		close(s.idle)
 	}

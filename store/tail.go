@@ -38,6 +38,14 @@ func loadTail(tx Txn) (tail, error) {
 // without it.
 func (s *Store) Head() uint64 { return s.end().seq }
 
+// moveTail takes over the counters of a durable transaction.
+func (s *Store) moveTail(t tail) {
+	s.mu.Lock()
+	s.tail = t
+	s.mu.Unlock()
+	s.events.Advance(t.event)
+}
+
 // end returns the counters after the last transaction.
 func (s *Store) end() tail {
 	s.mu.Lock()
