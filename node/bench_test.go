@@ -12,6 +12,7 @@ import (
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/node"
 	"github.com/fleetsync/fleetd/state"
+	"github.com/fleetsync/fleetd/store"
 )
 
 // benchNode runs an instance.
@@ -81,11 +82,24 @@ func benchFill(b *testing.B, n *node.Node, records int) {
 	}
 }
 
+// benchWait waits, from event to event, until a node holds what another one does.
 func benchWait(b *testing.B, from, to *node.Node) {
 	b.Helper()
-	for limit := time.Now().Add(2 * time.Minute); to.Root() != from.Root(); time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			b.Fatal("not equal")
+	ctx, cancel := context.WithTimeout(b.Context(), 2*time.Minute)
+	defer cancel()
+	for {
+		var seen uint64
+		err := to.Store().View(func(r *store.Reader) (err error) {
+			seen, err = r.EventHead()
+			return err
+		})
+		if err == nil && to.Root() != from.Root() {
+			err = to.Store().AwaitEvent(ctx, seen)
+		} else if err == nil {
+			return
+		}
+		if err != nil {
+			b.Fatal("not equal: ", err)
 		}
 	}
 }
@@ -119,9 +133,7 @@ func BenchmarkGossipRoundTrip(b *testing.B) {
 		if _, err := a.State().Memory().Write(b.Context(), state.MemoryItem{Kind: "fact", Content: "news"}); err != nil {
 			b.Fatal(err)
 		}
-		for n.Root() != a.Root() {
-			time.Sleep(20 * time.Microsecond)
-		}
+		benchWait(b, a, n)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/wire"
 )
 
@@ -21,12 +22,7 @@ func (a *app) conflictsList() *cobra.Command {
 machine, and the other is kept until somebody settles it: fleetd conflicts keep
 leaves the one that won, fleetd conflicts restore brings the other back.`,
 	}
-	return a.verb(cmd, func(ctx context.Context, _ []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		list, err := c.Conflicts(ctx)
 		if err != nil {
 			return err

@@ -52,12 +52,7 @@ any machine. It stays in the history of the record.
 		Example: "  fleetd conflicts keep skill say-hello",
 	}
 	scope := addScope(cmd)
-	return a.verb(cmd, func(ctx context.Context, args []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		settled, err := c.Keep(ctx, record(args, scope))
 		if err != nil {
 			return a.explainRecord(err, scope)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/wire"
 )
 
@@ -18,12 +19,7 @@ func (a *app) conflictsShow() *cobra.Command {
 		Example: "  fleetd conflicts show skill say-hello",
 	}
 	scope := addScope(cmd)
-	return a.verb(cmd, func(ctx context.Context, args []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		history, err := c.History(ctx, record(args, scope))
 		if err != nil {
 			return a.explainRecord(err, scope)

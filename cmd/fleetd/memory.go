@@ -66,12 +66,7 @@ func (a *app) showMemories(ctx context.Context, query client.MemoryQuery) error 
 func (a *app) memoryGet() *cobra.Command {
 	cmd := &cobra.Command{Use: "get ID", Short: "the content of one item, as it was written", Args: cobra.ExactArgs(1)}
 	scope := addScope(cmd)
-	return a.verb(cmd, func(ctx context.Context, args []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		item, err := c.Memory(ctx, args[0], scope.asked())
 		if err != nil {
 			return a.explainFind(err, "memory", scope)
@@ -83,12 +78,7 @@ func (a *app) memoryGet() *cobra.Command {
 func (a *app) memoryRemove() *cobra.Command {
 	cmd := &cobra.Command{Use: "rm ID", Short: "delete one item in the whole fleet", Args: cobra.ExactArgs(1)}
 	scope := addScope(cmd)
-	return a.verb(cmd, func(ctx context.Context, args []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		item, err := c.Memory(ctx, args[0], scope.asked())
 		if err == nil {
 			err = c.DeleteMemory(ctx, args[0], scope.asked())

@@ -7,17 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/wire"
 )
 
 func (a *app) peersCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "peers", Short: "who is connected, and where", Args: cobra.NoArgs}
-	return a.verb(cmd, func(ctx context.Context, _ []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		list, err := c.Members(ctx)
 		if err != nil {
 			return err

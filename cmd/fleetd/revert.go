@@ -16,7 +16,7 @@ import (
 
 // revertFlags are the flags of fleetd revert.
 type revertFlags struct {
-	writer string
+	by     string
 	since  sinceFlag
 	dryRun bool
 	yes    bool
@@ -25,24 +25,24 @@ type revertFlags struct {
 func (a *app) revertCommand() *cobra.Command {
 	var flags revertFlags
 	cmd := &cobra.Command{
-		Use: "revert --writer NAME|ID --since TIME|DURATION", Short: "undo what one machine wrote since a time", Args: cobra.NoArgs,
+		Use: "revert --by NAME|ID --since TIME|DURATION", Short: "undo what one machine wrote since a time", Args: cobra.NoArgs,
 		Long: `Undoes what a machine has written since then, as far as it still shows: what was
 there before comes back, what it created is deleted, and what others wrote later
 stays. It shows what it will do, and asks. Each step is an ordinary write that the
 whole fleet gets. What this machine cannot undo is left, and the reason printed:
 another machine may know what was there before.`,
-		Example: `  fleetd revert --writer laptop --since 2h --dry-run
-  fleetd revert --writer laptop --since "2026-11-30 09:00" --yes`,
+		Example: `  fleetd revert --by laptop --since 2h --dry-run
+  fleetd revert --by laptop --since "2026-11-30 09:00" --yes`,
 	}
-	cmd.Flags().StringVar(&flags.writer, "writer", "", "the machine: its name or id, see fleetd members")
+	cmd.Flags().StringVar(&flags.by, "by", "", "the machine: its name or id, see fleetd members")
 	cmd.Flags().Var(&flags.since, "since", "a time, or how long ago, such as 90m, 2h or 3d")
 	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "say what would be done, and write nothing")
 	cmd.Flags().BoolVar(&flags.yes, "yes", false, "do not ask")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "yes")
 	return a.verb(cmd, func(ctx context.Context, _ []string) error {
 		switch {
-		case flags.writer == "":
-			return usage("it needs --writer", "fleetd members shows names and ids")
+		case flags.by == "":
+			return usage("it needs --by", "fleetd members shows names and ids")
 		case flags.since.IsZero():
 			return usage("it needs --since", "such as --since 2h")
 		case !flags.dryRun && !flags.yes && !isInteractive(a.in):
@@ -62,7 +62,7 @@ func (a *app) revert(ctx context.Context, flags revertFlags) error {
 	if err != nil {
 		return err
 	}
-	writer, err := writerOf(flags.writer, names)
+	writer, err := writerOf(flags.by, names)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fleetsync/fleetd/api/client"
 )
 
 // app is one call of the program: its streams, its environment, and the flags
@@ -104,6 +106,18 @@ func (a *app) verb(cmd *cobra.Command, run func(ctx context.Context, args []stri
 		return run(cmd.Context(), args)
 	}
 	return cmd
+}
+
+// ask is verb for a command that asks the daemon.
+func (a *app) ask(cmd *cobra.Command, run func(ctx context.Context, c *client.Client, args []string) error) *cobra.Command {
+	return a.verb(cmd, func(ctx context.Context, args []string) error {
+		c, err := a.connect()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return run(ctx, c, args)
+	})
 }
 
 // group makes a command that only has others below it.

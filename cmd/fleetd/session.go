@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/wire"
 )
 
@@ -48,12 +49,7 @@ machine, unless share.sessions is true in its settings.`,
 
 func (a *app) sessionList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "all sessions, oldest first", Args: cobra.NoArgs}
-	return a.verb(cmd, func(ctx context.Context, _ []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		list, err := c.Sessions(ctx)
 		if err != nil {
 			return err
@@ -74,12 +70,7 @@ func (a *app) sessionTurns() *cobra.Command {
 		Long: `Lists the turns of a session in the order that every machine shows, each in one
 line; -o json has them whole.`,
 	}
-	return a.verb(cmd, func(ctx context.Context, args []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		list, err := c.Turns(ctx, args[0])
 		if err != nil {
 			return a.explainSession(err, "")
@@ -96,12 +87,7 @@ line; -o json has them whole.`,
 
 func (a *app) sessionRemove() *cobra.Command {
 	cmd := &cobra.Command{Use: "rm ID", Short: "delete one session, with its turns", Args: cobra.ExactArgs(1)}
-	return a.verb(cmd, func(ctx context.Context, args []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		ses, err := c.Session(ctx, args[0])
 		if err == nil {
 			err = c.DeleteSession(ctx, args[0])

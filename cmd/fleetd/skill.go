@@ -63,12 +63,7 @@ func (a *app) showSkills(ctx context.Context, query client.SkillQuery) error {
 func (a *app) skillGet() *cobra.Command {
 	cmd := &cobra.Command{Use: "get SLUG", Short: "the text of one skill, byte for byte", Args: cobra.ExactArgs(1)}
 	scope := addScope(cmd)
-	return a.verb(cmd, func(ctx context.Context, args []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		sk, err := c.Skill(ctx, unspell(args[0]), scope.asked())
 		if err != nil {
 			return a.explainFind(err, "skill", scope)
@@ -80,12 +75,7 @@ func (a *app) skillGet() *cobra.Command {
 func (a *app) skillRemove() *cobra.Command {
 	cmd := &cobra.Command{Use: "rm SLUG", Short: "delete one skill in the whole fleet", Args: cobra.ExactArgs(1)}
 	scope := addScope(cmd)
-	return a.verb(cmd, func(ctx context.Context, args []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		ref := unspell(args[0])
 		sk, err := c.Skill(ctx, ref, scope.asked())
 		if err == nil {

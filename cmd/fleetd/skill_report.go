@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fleetsync/fleetd/api/client"
 )
 
 func (a *app) skillOutcome() *cobra.Command {
@@ -45,12 +47,7 @@ least share of successes that this proves: 90 of 100 are surer than 1 of 1.
 -o json has what each store counted, too. fleetd skill outcome counts.`,
 	}
 	limit, scope := addLimit(cmd), addScope(cmd)
-	return a.verb(cmd, func(ctx context.Context, _ []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		report, err := c.Report(ctx, scope.asked(), *limit)
 		if err != nil {
 			return err

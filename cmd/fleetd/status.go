@@ -9,17 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/wire"
 )
 
 func (a *app) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "status", Short: "whether the fleet is in sync, and if not, who is behind", Args: cobra.NoArgs}
-	return a.verb(cmd, func(ctx context.Context, _ []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		status, err := c.Status(ctx)
 		if err != nil {
 			return err
@@ -36,12 +32,7 @@ func (a *app) statusCommand() *cobra.Command {
 
 func (a *app) membersCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "members", Short: "who belongs to the fleet", Args: cobra.NoArgs}
-	return a.verb(cmd, func(ctx context.Context, _ []string) error {
-		c, err := a.connect()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	return a.ask(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		list, err := c.Members(ctx)
 		if err != nil {
 			return err
