@@ -8,6 +8,10 @@ SIMFLAGS   ?=
 MUTANTS    ?=
 BENCHFLAGS ?= -benchmem
 BENCH      ?=
+# Versions, JSON=1 for one object a line, and a part of the names of cases, for `make bench-sync`.
+N          ?= 100000
+JSON       ?=
+CASE       ?=
 
 LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 
@@ -15,7 +19,7 @@ LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race fuzz sim sim-long mutants scale bench microbench lint fmt vet cross check
+.PHONY: help build test race fuzz sim sim-long mutants scale bench bench-sync microbench lint fmt vet cross check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +53,9 @@ scale: ## measure fleets of 3 to 1,000 replicas, and write docs/scale.md
 
 bench: ## print what fleetd costs beside this machine's floor (BENCH names a part)
 	$(GO) -C bench run . $(BENCH)
+
+bench-sync: ## print what convergence costs at N versions (100,000), beside its aims (JSON, CASE)
+	$(GO) -C bench run . sync -n $(N) $(if $(JSON),-json) -case '$(CASE)'
 
 microbench: ## run every Go benchmark (BENCHFLAGS)
 	GO='$(GO)' tools/bench $(BENCHFLAGS)

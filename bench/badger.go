@@ -2,13 +2,13 @@ package main
 
 import (
 	"encoding/binary"
-	"math/rand/v2"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
 )
 
 // valueBytes is the size of a record in every measurement.
@@ -17,13 +17,17 @@ const valueBytes = 1000
 // writeTime is how long each rate of writes is measured.
 const writeTime = 3 * time.Second
 
-// rawBadger measures synced transactions of badger alone, with the options of
-// the store, from a number of goroutines; the result is in puts a second.
+// openRaw opens badger alone, synced, with the options of the store.
+func openRaw(dir string) (*badger.DB, error) {
+	return badger.Open(badger.DefaultOptions(dir).WithSyncWrites(true).WithLogger(nil).WithMetricsEnabled(false).
+		WithMemTableSize(16 << 20).WithBaseLevelSize(64 << 20).WithValueThreshold(1 << 20).WithValueLogFileSize(16 << 20).
+		WithNumMemtables(2).WithNumCompactors(2).WithBlockCacheSize(16 << 20).WithIndexCacheSize(8 << 20).
+		WithDetectConflicts(false).WithChecksumVerificationMode(options.NoVerification))
+}
+
+// rawBadger measures synced transactions of badger alone, from a number of goroutines; the result is in puts a second.
 func rawBadger(dir string, goroutines, keysPerTxn int) (float64, error) {
-	opts := badger.DefaultOptions(filepath.Join(dir, "raw")).WithSyncWrites(true).WithLogger(nil).
-		WithMemTableSize(8 << 20).WithValueThreshold(1 << 20).WithValueLogFileSize(16 << 20).WithNumMemtables(2).
-		WithNumCompactors(2).WithBlockCacheSize(16 << 20).WithIndexCacheSize(8 << 20).WithDetectConflicts(false)
-	db, err := badger.Open(opts)
+	db, err := openRaw(filepath.Join(dir, "raw"))
 	if err != nil {
 		return 0, err
 	}
@@ -66,20 +70,4 @@ func rate(goroutines int, op func(worker int) (int, error)) (float64, error) {
 		return 0, *err
 	}
 	return float64(done.Load()) / time.Since(began).Seconds(), nil
-}
-
-// words make texts that compress about as well as people's do.
-var words = [...]string{
-	"the", "deploy", "script", "fails", "when", "cache", "is", "cold", "run", "again", "after", "clearing", "token", "expired",
-	"use", "a", "smaller", "batch", "timeout", "of", "thirty", "seconds", "check", "logs", "before", "restarting", "service", "port",
-}
-
-// text returns n bytes of words.
-func text(n int) []byte {
-	b := make([]byte, 0, n+16)
-	for len(b) < n {
-		b = append(b, words[rand.IntN(len(words))]...)
-		b = append(b, ' ')
-	}
-	return b[:n]
 }

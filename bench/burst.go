@@ -16,7 +16,7 @@ func burst(dir string) (rows []row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.end()) }()
-	dirB, err := joiner(ctx, a, dir)
+	dirB, err := joiner(ctx, a, dir, "b")
 	if err != nil {
 		return nil, err
 	}

@@ -2,89 +2,94 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
+	"fmt"
 	"time"
-
-	"github.com/fleetsync/fleetd/fleet"
-	"github.com/fleetsync/fleetd/merge"
-	"github.com/fleetsync/fleetd/store"
 )
 
 // joinRecords is how much an empty node fetches.
-const joinRecords = 10_000
+const joinRecords = 50_000
 
-// join measures a new member that fetches everything over loopback, every
-// signature checked and every page synced, beside checking as many signatures
-// in batches on one core and nothing else.
-func join(dir string) (rows []row, err error) {
-	ctx := context.Background()
-	a, err := founder(ctx, dir)
+// joined is how fast new members fetched everything, in records a second from
+// their first page on.
+type joined struct {
+	pipe     float64 // a single pipe over the same records
+	one, two float64 // from one member, from two at once
+	// whole is one, from the start of the node; first is until its first page was
+	// stored.
+	whole float64
+	first time.Duration
+}
+
+// join measures new members that fetch everything over loopback, every
+// signature checked and every page synced, beside a single pipe that does.
+func join(dir string) ([]row, error) {
+	j, err := joinNodes(dir, joinRecords)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, a.end()) }()
-	if _, err := a.fill(ctx, joinRecords); err != nil {
-		return nil, err
-	}
-	floor, err := checkOnly(a.Store())
-	if err != nil {
-		return nil, err
-	}
-	dirB, err := joiner(ctx, a, dir)
-	if err != nil {
-		return nil, err
-	}
-	began := time.Now()
-	b, err := start(ctx, dirB)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, b.end()) }()
-	if err := b.await(1); err != nil {
-		return nil, err
-	}
-	first := time.Since(began)
-	if err := b.await(joinRecords); err != nil {
-		return nil, err
-	}
-	whole := time.Since(began)
-	got := joinRecords / (whole - first).Seconds()
 	return []row{
-		{name: "signature checks alone, batches of 256, one core", value: floor, unit: "records/s"},
-		{name: "cold join of 10,000 records of 1 KB, from the first page on", value: got, unit: "records/s", ratio: got / floor, versus: "signature checks alone"},
-		{name: "the same, start of the node and connecting included", value: joinRecords / whole.Seconds(), unit: "records/s"},
-		{name: "start of the node until its first page is stored", value: float64(first.Milliseconds()), unit: "ms"},
+		{name: "a single pipe, signatures checked in batches", value: j.pipe, unit: "records/s"},
+		{name: fmt.Sprintf("cold join of %d records of 1 KB, from the first page on", joinRecords), value: j.one, unit: "records/s", ratio: j.one / j.pipe, versus: "the pipe"},
+		{name: "the same from two members", value: j.two, unit: "records/s", ratio: j.two / j.pipe, versus: "the pipe"},
+		{name: "from one, start of the node and connecting included", value: j.whole, unit: "records/s"},
+		{name: "start of the node until its first page is stored", value: float64(j.first.Milliseconds()), unit: "ms"},
 	}, nil
 }
 
-// checkOnly checks the signatures of a store's memory items.
-func checkOnly(st *store.Store) (float64, error) {
-	var records []*merge.Record
-	err := st.View(func(r *store.Reader) error {
-		var failed error
-		err := r.Range(memorySection, "", func(k merge.Key, held []store.Held) bool {
-			rec, err := r.Load(k, held[0])
-			if err != nil {
-				failed = err
-				return false
-			}
-			records = append(records, &rec)
-			return true
-		})
-		return errors.Join(failed, err)
-	})
+// joinNodes lets two members join one after the other: the first finds one
+// with n records, the second two.
+func joinNodes(dir string, n int) (j joined, err error) {
+	ctx := context.Background()
+	a, err := founder(ctx, dir)
 	if err != nil {
-		return 0, err
+		return j, err
 	}
-	verifier := fleet.NewVerifier(rand.Reader)
-	began := time.Now()
-	for at := 0; at < len(records); at += 256 {
-		for _, ok := range verifier.Verify(records[at:min(at+256, len(records))]) {
-			if !ok {
-				return 0, errors.New("a signature of our own is bad")
-			}
-		}
+	defer func() { err = errors.Join(err, a.end()) }()
+	if _, err := a.fill(ctx, n); err != nil {
+		return j, err
 	}
-	return float64(len(records)) / time.Since(began).Seconds(), nil
+	if j.pipe, err = pipe(dir, a.Store()); err != nil {
+		return j, err
+	}
+	b, began, err := newMember(ctx, a, dir, "b")
+	if err != nil {
+		return j, err
+	}
+	defer func() { err = errors.Join(err, b.end()) }()
+	if j.one, j.first, err = b.fetches(began, n); err != nil {
+		return j, err
+	}
+	j.whole = float64(n) / time.Since(began).Seconds()
+	c, began, err := newMember(ctx, a, dir, "c")
+	if err != nil {
+		return j, err
+	}
+	defer func() { err = errors.Join(err, c.end()) }()
+	j.two, _, err = c.fetches(began, n)
+	return j, err
+}
+
+// newMember makes a member of a's fleet and starts it.
+func newMember(ctx context.Context, a *running, dir, name string) (r *running, began time.Time, err error) {
+	dir, err = joiner(ctx, a, dir, name)
+	if err != nil {
+		return nil, began, err
+	}
+	began = time.Now()
+	r, err = start(ctx, dir)
+	return r, began, err
+}
+
+// fetches waits until a new member holds n records and returns how fast they
+// came, and how long after its start the first did.
+func (r *running) fetches(began time.Time, n int) (rate float64, first time.Duration, err error) {
+	if err := r.await(1); err != nil {
+		return 0, 0, err
+	}
+	first = time.Since(began)
+	if err := r.await(n); err != nil {
+		return 0, 0, err
+	}
+	return float64(n) / (time.Since(began) - first).Seconds(), first, nil
 }

@@ -4,6 +4,7 @@
 //
 //	go -C bench run .            every measurement
 //	go -C bench run . writes     only those whose name begins so
+//	go -C bench run . sync       what convergence costs, beside what it may (README.md)
 //
 // FLEETD_CPUPROFILE=FILE writes a CPU profile of the run.
 package main
@@ -34,7 +35,12 @@ type row struct {
 }
 
 func main() {
-	err := profiled(func() error { return run(os.Args[1:]) })
+	err := profiled(func() error {
+		if len(os.Args) > 1 && os.Args[1] == "sync" {
+			return costs(os.Args[2:])
+		}
+		return run(os.Args[1:])
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

@@ -63,14 +63,15 @@ func (r *running) fill(ctx context.Context, n int) (time.Duration, error) {
 
 // await waits until the node holds n memory items.
 func (r *running) await(n int) error {
-	deadline := time.Now().Add(2 * time.Minute)
+	patience := 2*time.Minute + time.Duration(n)*time.Millisecond
+	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
 		if r.Store().State(memorySection).Count >= int64(n) {
 			return nil
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return fmt.Errorf("only %d of %d records came in two minutes", r.Store().State(memorySection).Count, n)
+	return fmt.Errorf("only %d of %d records came in %s", r.Store().State(memorySection).Count, n, patience)
 }
 
 // founder starts a fleet of one.
@@ -82,13 +83,13 @@ func founder(ctx context.Context, dir string) (*running, error) {
 	return start(ctx, dir)
 }
 
-// joiner makes a second member of a's fleet, without starting it.
-func joiner(ctx context.Context, a *running, dir string) (string, error) {
+// joiner makes another member of a's fleet, without starting it.
+func joiner(ctx context.Context, a *running, dir, name string) (string, error) {
 	invited, err := a.Invite(ctx, fleet.InvitationConfig{})
 	if err != nil {
 		return "", err
 	}
-	dir = filepath.Join(dir, "b")
-	_, err = node.Join(ctx, node.JoinConfig{Dir: dir, Ticket: invited.Ticket, Name: "b", Listen: loopback})
+	dir = filepath.Join(dir, name)
+	_, err = node.Join(ctx, node.JoinConfig{Dir: dir, Ticket: invited.Ticket, Name: name, Listen: loopback})
 	return dir, err
 }
