@@ -63,6 +63,7 @@ func fail(group []*request, err error) {
 func (s *Store) adopt(g *stage) {
 	s.sections.adopt(g.changed)
 	s.parked.adopt(g.parked)
+	s.blobs.adopt(g.blobs)
 	s.moveTail(g.tail)
 }
 

@@ -1,6 +1,6 @@
 // Package store is the durable set of versions of one instance: what it holds,
-// in which order it came, what is parked, and where it stands in the feeds of
-// others.
+// in which order it came, what is parked, where it stands in the feeds of
+// others, and the content that versions refer to.
 //
 // The logic is written once, over a small ordered key-value port, [Engine]:
 // [NewMemory] and [OpenBadger] are engines, so that a memory store, a badger
@@ -31,6 +31,11 @@
 //     tells of it; see the hazards for those where none does.
 //   - I8: parked versions and histories are bounded, and no peer that makes up
 //     writers takes the room of what others deliver (storetest).
+//   - I9: a blob stays while a held or history version refers to it, or while
+//     [Store.PutBlob] keeps it, and goes after that; it is read as exactly what
+//     its hash says, or as an error; and one that is referred to and not all here,
+//     or damaged, is wanted, over restarts (storetest blobs, at a fault of every
+//     update and with damage to every row).
 //
 // # Hazards
 //
@@ -41,13 +46,14 @@
 //   - A row that is gone without a trace is noticed at Open when it is one of the
 //     store's own (m/, but for incarnations, the index and local values); it marks
 //     its section as Suspect when it is one of v/, which nobody acts on yet; r/ is
-//     noticed by whoever reads the key; s/, h/, i/ 1 and, of heads, e/ by Verify
-//     alone. Of other events, parked versions, rows of the indexer, cursors,
+//     noticed by whoever reads the key; s/, h/, i/ 1, b/r and, of heads, e/ by Verify
+//     alone; other rows of blobs by whoever reads the content, and it is wanted
+//     from then on. Of other events, parked versions, rows of the indexer, cursors,
 //     resume points, incarnations and local values nobody knows that they were
 //     there. Cursors and resume points are made again, and cost one
 //     reconciliation; a parked version comes again when it shows in the roots of
 //     others; index rows and local values stay lost (storetest lost rows). Nothing
-//     is repaired yet: a store that lost a row of s/ cannot offer that version,
+//     but blobs is repaired yet: a store that lost a row of s/ cannot offer that version,
 //     and one that lost a row of v/ holds less than its partners until a
 //     comparison of roots brings it again.
 //   - A copied or restored store has the identity of the original. The

@@ -26,6 +26,11 @@ var (
 	ErrFailed = errors.New("store: engine failed, it must be opened anew")
 	// ErrFormat is returned by Open for a store that a newer build wrote.
 	ErrFormat = errors.New("store: unknown format version")
+	// ErrIncomplete is returned for content of which not every chunk is here yet.
+	ErrIncomplete = errors.New("store: content is not all here yet")
+	// ErrMismatch is returned for chunks that are no part of the blob they were
+	// said to be of.
+	ErrMismatch = errors.New("store: content is not what its hash says")
 	// ErrCovered is returned by Write for a record that would not be held: a
 	// version that is already there covers it, or is it. Nothing was written.
 	ErrCovered = errors.New("store: write is covered by a held version")

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"time"
 
 	"github.com/fleetsync/fleetd/merge"
@@ -63,6 +64,14 @@ func Decoders() map[string]func(b []byte) (again []byte, err error) {
 			}
 			e.Ref.Key, err = parseOrder(sec, order)
 			return appendEvent(nil, n, &e), err
+		},
+		prefixBlob: func(b []byte) ([]byte, error) {
+			state, err := decodeBlob(b)
+			return appendBlob(nil, state), err
+		},
+		prefixBlobRef: func(b []byte) ([]byte, error) {
+			n, err := decodeBlobRef(b)
+			return binary.AppendUvarint(nil, n), err
 		},
 		prefixCursor: func(b []byte) ([]byte, error) {
 			c, err := decodeCursor(b)

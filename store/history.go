@@ -65,7 +65,7 @@ func (g *stage) pastOf(ks *keyState) ([]Past, error) {
 // prune brings the histories that outgrew their bound back to it, with the
 // records and events that only they refer to.
 func (g *stage) prune() error {
-	budget := pruneKeysMax
+	budget, refs := pruneKeysMax, pruneRefsMax
 	for _, ks := range g.touched {
 		if ks.row.history <= g.s.cfg.HistoryMax+historySlack || budget == 0 {
 			continue
@@ -75,15 +75,27 @@ func (g *stage) prune() error {
 		if err != nil {
 			return err
 		}
-		drop := surplus(past, g.s.cfg.HistoryMax, g.s.cfg.Now())
-		for i := range drop {
-			g.delete(appendSeqKey(nil, prefixHistory, ks.sec.ordinal, ks.key, drop[i].Seq))
-			g.delete(appendSeqKey(nil, prefixRecord, ks.sec.ordinal, ks.key, drop[i].Seq))
-			if drop[i].Event > 0 {
-				g.delete(eventKey(nil, drop[i].Event))
+		dropped := 0
+		for _, p := range surplus(past, g.s.cfg.HistoryMax, g.s.cfg.Now()) {
+			if p.Blobs {
+				if refs < merge.BlobsMax {
+					continue
+				}
+				refs -= merge.BlobsMax
+				if err := g.letGo(ks, &p); errors.Is(err, ErrCorrupt) {
+					continue // what it refers to is not known any more
+				} else if err != nil {
+					return err
+				}
+			}
+			dropped++
+			g.delete(appendSeqKey(nil, prefixHistory, ks.sec.ordinal, ks.key, p.Seq))
+			g.delete(appendSeqKey(nil, prefixRecord, ks.sec.ordinal, ks.key, p.Seq))
+			if p.Event > 0 {
+				g.delete(eventKey(nil, p.Event))
 			}
 		}
-		ks.row.history = len(past) - len(drop)
+		ks.row.history = len(past) - dropped
 	}
 	return nil
 }

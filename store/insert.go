@@ -56,7 +56,7 @@ func (g *stage) insert(req *request, e *entry) error {
 	if err != nil {
 		return err
 	}
-	h := Held{Version: e.rec.Version(), Seq: g.tail.seq + 1, Size: e.packed.size()}
+	h := Held{Version: e.rec.Version(), Seq: g.tail.seq + 1, Size: e.packed.size(), Blobs: len(e.rec.Blobs) > 0}
 	next, covered, outcome := join(ks.row.held, &h)
 	if outcome != outcomeHeld {
 		return g.unheld(req, e, ks, &h, outcome, freed)
@@ -65,6 +65,9 @@ func (g *stage) insert(req *request, e *entry) error {
 	g.tail.seq++
 	g.setRecord(ks, e, h.Seq)
 	g.setFeed(ks, &h)
+	if err := g.refer(ks, &e.rec, h.Seq); err != nil {
+		return err
+	}
 	g.effects = append(g.effects, effect{sec: ks.sec, hash: h.Hash, seq: h.Seq})
 	for i := range covered {
 		g.cover(req, ks, &covered[i])
@@ -110,7 +113,7 @@ func (g *stage) unheld(req *request, e *entry, ks *keyState, h *Held, o outcome,
 	g.tail.seq++
 	g.setRecord(ks, e, h.Seq)
 	g.setPast(ks, h)
-	return nil
+	return g.refer(ks, &e.rec, h.Seq)
 }
 
 // cover moves one held version to history: its record stays where it is.

@@ -23,7 +23,10 @@ import (
 //	c/ peer sec8             cursor in that peer's feed
 //	p/ peer sec8             resume point of a page transfer from that peer
 //	q/ sec8 KEY itemHash32   parked version: reason, path, who delivered it, record
-//	b/ ...                   reserved for blobs
+//	b/c hash32 chunk4        chunk of a blob, 256 KiB each but the last
+//	b/r hash32 sec8          how many held and history versions of the section refer to the blob
+//	b/s hash32               size of the blob, and how many bytes of it are here
+//	b/w hash32               the blob is referred to and not all here
 //	m/ format                format version
 //	m/ store                 store id
 //	m/ tail                  newest seq, event and stamp: written in every transaction
@@ -46,6 +49,10 @@ const (
 	prefixCursor      = "c/"
 	prefixResume      = "p/"
 	prefixParked      = "q/"
+	prefixChunk       = "b/c"
+	prefixBlobRef     = "b/r"
+	prefixBlob        = "b/s"
+	prefixWanted      = "b/w"
 	keyFormat         = "m/format"
 	keyStore          = "m/store"
 	keyTail           = "m/tail"

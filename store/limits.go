@@ -48,6 +48,20 @@ const (
 	// freeBytesMinDefault is the free disk space below which badger is not
 	// written to: a memtable, its log and a table must still fit.
 	freeBytesMinDefault = 64 << 20
+	// blobRefBytes is the estimate for the rows that one reference to a blob adds.
+	blobRefBytes = 200
+	// blobDropsMax bounds the blobs that one transaction drops, each of 34 rows at
+	// most: what is more is left to those after it.
+	blobDropsMax = 64
+	// pruneRefsMax bounds the references that pruning lets go of in one
+	// transaction.
+	pruneRefsMax = 1_024
+	// putChunksMax is how many chunks of local content go into one transaction:
+	// what txnBytesMax has room for.
+	putChunksMax = 3
+	// putAttemptsMax is how often PutBlob begins again because a peer's chunk that
+	// was wrong took its own with it.
+	putAttemptsMax = 4
 	// scanChunkMax bounds the parked versions that Reconsider judges at a time.
 	scanChunkMax = 512
 )

@@ -59,7 +59,10 @@ func (s *Store) load() error {
 			return err
 		}
 		s.sections = newSectionTable(states)
-		s.parked, err = loadParked(tx)
+		if s.parked, err = loadParked(tx); err != nil {
+			return err
+		}
+		s.blobs, err = loadBlobNotes(tx)
 		return err
 	})
 	if err != nil {

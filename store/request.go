@@ -13,6 +13,7 @@ type request struct {
 	reads  *readSet
 	locals []localWrite
 	parks  []parkWrite
+	chunks []chunkWrite
 	cursor *CursorMove
 	resume *ResumeMove
 	// unclean says that an earlier part was refused room: no cursor moves.
@@ -28,6 +29,7 @@ type request struct {
 	err    error
 	result Result
 	commit Commit
+	blob   BlobState // of the last chunk
 }
 
 // entry is one record to be held.
@@ -65,7 +67,7 @@ func (q *request) records() int { return len(q.entries) + len(q.parks) }
 
 // empty reports whether there is nothing to write.
 func (q *request) empty() bool {
-	return q.records()+len(q.locals) == 0 && q.cursor == nil && q.resume == nil
+	return q.records()+len(q.locals)+len(q.chunks) == 0 && q.cursor == nil && q.resume == nil
 }
 
 // bytes estimates the keys and values that the request writes.
@@ -77,6 +79,9 @@ func (q *request) bytes() int {
 	for i := range q.parks {
 		n += recordBytes(&q.parks[i].Record, &q.parks[i].packed)
 	}
+	for i := range q.chunks {
+		n += len(q.chunks[i].Bytes)
+	}
 	for i := range q.locals {
 		n += len(q.locals[i].name) + len(q.locals[i].value)
 	}
@@ -84,5 +89,5 @@ func (q *request) bytes() int {
 }
 
 func recordBytes(rec *merge.Record, p *packed) int {
-	return p.size() + 4*(len(rec.Key.Kind)+len(rec.Key.ID)) + recordOverheadBytes
+	return p.size() + len(rec.Blobs)*blobRefBytes + 4*(len(rec.Key.Kind)+len(rec.Key.ID)) + recordOverheadBytes
 }

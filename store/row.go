@@ -18,6 +18,8 @@ type Held struct {
 	Event uint64
 	// Size is the length of the encoded record in bytes.
 	Size int
+	// Blobs says that the record refers to blobs.
+	Blobs bool
 }
 
 // Versions returns what the functions of merge take of held versions.
@@ -49,9 +51,12 @@ func (r *row) head() *Held {
 // empty reports whether the row need not be stored.
 func (r *row) empty() bool { return len(r.held) == 0 && r.history == 0 }
 
-// flagDeleted marks a tombstone in a held version's flags. Other bits are free
-// and must be zero.
-const flagDeleted = 1
+// The flags of a held version: a tombstone, and one that refers to blobs. Other
+// bits are free and must be zero.
+const (
+	flagDeleted = 1 << iota
+	flagBlobs
+)
 
 // appendRow appends the stored form: uvarint history, uvarint count, versions.
 func appendRow(dst []byte, r *row) []byte {
@@ -72,6 +77,9 @@ func appendHeld(dst []byte, h *Held) []byte {
 	var flags byte
 	if h.Deleted {
 		flags |= flagDeleted
+	}
+	if h.Blobs {
+		flags |= flagBlobs
 	}
 	dst = append(dst, flags)
 	dst = appendUint64(dst, h.Seq)
@@ -119,14 +127,14 @@ func (d *decoder) held(h *Held) {
 	h.Writer = merge.InstanceID(d.text())
 	h.Stamp = d.stamp()
 	flags := d.byte()
-	h.Deleted = flags&flagDeleted != 0
+	h.Deleted, h.Blobs = flags&flagDeleted != 0, flags&flagBlobs != 0
 	h.Seq = d.uint64()
 	h.Hash = d.hash()
 	h.Event = d.uvarint()
 	h.Size = int(d.uvarint())
 	h.SyncVersion = int64(d.uvarint())
 	h.Basis = d.basis(h.Writer, h.Stamp)
-	if flags&^flagDeleted != 0 || h.Writer == "" || h.Size < 0 || h.SyncVersion < 1 {
+	if flags&^(flagDeleted|flagBlobs) != 0 || h.Writer == "" || h.Size < 0 || h.SyncVersion < 1 {
 		d.bad = true
 	}
 }

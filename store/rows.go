@@ -64,8 +64,8 @@ func (g *stage) setEvent(ks *keyState, e *Event) {
 	g.finish(key, appendEvent(g.arena.room(n), ks.sec.ordinal, e))
 }
 
-// setRow stages a row that a later member of the group may read: one of i/ 2
-// or m/local/. A nil value deletes it.
+// setRow stages a row that a later member of the group may read: one of i/ 2,
+// m/local/ or b/. A nil value deletes it.
 func (g *stage) setRow(key, value []byte) {
 	before, had := g.rows[string(key)]
 	g.undo = append(g.undo, func() {
@@ -113,6 +113,9 @@ func (g *stage) flush() error {
 		return nil
 	}
 	if err := g.prune(); err != nil {
+		return err
+	}
+	if err := g.settleBlobs(); err != nil {
 		return err
 	}
 	for _, ks := range g.touched {

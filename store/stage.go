@@ -27,6 +27,7 @@ type stage struct {
 	next     ordinal          // of the next new section
 	rows     map[string][]byte
 	parked   *parkedCount
+	blobs    *stagedBlobs
 
 	// states is where new key states come from, a block at a time.
 	states []keyState
@@ -77,7 +78,7 @@ type savedKey struct {
 func newStage(s *Store) *stage {
 	return &stage{
 		s: s, keys: map[merge.Key]*keyState{}, sections: map[merge.Section]*stagedSection{},
-		rows: map[string][]byte{}, parked: newParkedCount(),
+		rows: map[string][]byte{}, parked: newParkedCount(), blobs: newStagedBlobs(),
 	}
 }
 
@@ -94,6 +95,7 @@ func (g *stage) begin(tx Txn) {
 	clear(g.sections)
 	clear(g.rows)
 	g.parked.clear()
+	g.blobs.clear()
 	g.tail = g.s.end()
 	g.next = g.s.sections.next()
 	clear(g.states)
@@ -104,7 +106,7 @@ func (g *stage) begin(tx Txn) {
 func (g *stage) member(req *request) {
 	ops, end := len(g.ops), g.tail
 	g.forget()
-	req.result, req.commit = Result{}, Commit{Path: req.path}
+	req.result, req.commit, req.blob = Result{}, Commit{Path: req.path}, BlobState{}
 	if req.err = g.apply(req); req.err != nil {
 		g.rollback()
 		g.ops, g.tail = g.ops[:ops], end
@@ -153,6 +155,11 @@ func (g *stage) apply(req *request) error {
 	}
 	for i := range req.parks {
 		if err := g.park(req, &req.parks[i]); err != nil {
+			return err
+		}
+	}
+	for i := range req.chunks {
+		if err := g.chunk(req, &req.chunks[i]); err != nil {
 			return err
 		}
 	}

@@ -52,6 +52,7 @@ type Store struct {
 	sections *sectionTable
 	applier  applier
 	locks    keyLocks
+	blobs    *blobNotes
 
 	// failing holds why the last transaction could not be written; nil when it
 	// was.

@@ -12,7 +12,8 @@ import (
 // Verify reads the whole store while nothing else can commit and proves that
 // its parts agree: every held version has its record, its place in the feed
 // and its item in the digest, every version in history has its record, and
-// there are no others; counts, sums and counters are what the rows say, in
+// there are no others; blobs are referred to as often as their rows say, those
+// that are complete are what their hashes say, and the others are wanted; counts, sums and counters are what the rows say, in
 // memory and on disk. It costs a read of every record. Errors: ErrCorrupt
 // joined with one error for each disagreement, up to a hundred; that of ctx,
 // ErrClosed, the engine's.
@@ -23,7 +24,7 @@ func (s *Store) Verify(ctx context.Context) error {
 			return err
 		}
 		return s.view(nil, func(r *Reader) error {
-			v := &verifier{r: r, counted: map[merge.Section]SectionState{}, parked: newParkedCount()}
+			v := &verifier{r: r, counted: map[merge.Section]SectionState{}, parked: newParkedCount(), refs: map[blobRef]uint64{}}
 			if err := v.run(); err != nil {
 				return err
 			}
@@ -39,6 +40,7 @@ type verifier struct {
 	end     tail
 	counted map[merge.Section]SectionState
 	parked  *parkedCount
+	refs    map[blobRef]uint64 // that the versions hold
 	// What v/ says that there must be.
 	held, past, conflicts int
 	found                 []error
@@ -69,7 +71,7 @@ func (v *verifier) run() error {
 	if memory := v.r.store.end(); memory.seq != v.end.seq || memory.event != v.end.event {
 		v.wrong("tail is %+v on disk, %+v in memory", v.end, memory)
 	}
-	for _, step := range [...]func() error{v.keys, v.rowCounts, v.sections, v.events, v.quarantine} {
+	for _, step := range [...]func() error{v.keys, v.rowCounts, v.sections, v.events, v.quarantine, v.blobs} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -149,6 +151,7 @@ func (v *verifier) version(k merge.Key, h *Held) error {
 		len(want.Basis) != len(h.Basis) || len(rec.Encode()) != h.Size || h.Seq > v.end.seq || h.Event > v.end.event {
 		v.wrong("%s seq %d: the row does not describe its record", k, h.Seq)
 	}
+	v.refer(k, h, &rec)
 	return nil
 }
 

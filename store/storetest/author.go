@@ -35,6 +35,11 @@ func (a *Author) Learn(records ...merge.Record) {
 // Write returns the author's next version of a key, ticks milliseconds after
 // everything that it knows.
 func (a *Author) Write(k merge.Key, body string, ticks int64) merge.Record {
+	return a.Refer(k, body, ticks)
+}
+
+// Refer is Write for a version that refers to blobs.
+func (a *Author) Refer(k merge.Key, body string, ticks int64, blobs ...merge.BlobRef) merge.Record {
 	a.last = hlc.Timestamp{Wall: a.last.Wall + ticks, Counter: a.last.Counter + 1}
 	var own *merge.Version
 	for i, v := range a.known[k] {
@@ -43,16 +48,18 @@ func (a *Author) Write(k merge.Key, body string, ticks int64) merge.Record {
 		}
 	}
 	basis, version := merge.Supersede(merge.Resolve(a.known[k]), own, a.ID, a.last)
-	rec := Seal(a.ID, k, a.last, basis, version, body)
+	rec := Seal(a.ID, k, a.last, basis, version, body, blobs...)
 	a.Learn(rec)
 	return rec
 }
 
 // Seal makes an unsigned record; an empty body makes it a tombstone. It panics
 // when the record is malformed.
-func Seal(writer merge.InstanceID, k merge.Key, stamp hlc.Timestamp, basis merge.Basis, version int64, body string) merge.Record {
+func Seal(
+	writer merge.InstanceID, k merge.Key, stamp hlc.Timestamp, basis merge.Basis, version int64, body string, blobs ...merge.BlobRef,
+) merge.Record {
 	rec, err := merge.Seal(merge.Record{
-		Key: k, Basis: basis, Body: []byte(body),
+		Key: k, Basis: basis, Body: []byte(body), Blobs: blobs,
 		Envelope: merge.Envelope{
 			SyncVersion: version, OriginInstanceID: writer, UpdatedHLC: stamp, LastWriterID: writer, Deleted: body == "",
 		},

@@ -24,7 +24,7 @@ func testCorruption(t *testing.T, open Opener) {
 	for key := range rows {
 		kinds[strings.SplitAfter(key, "/")[0]]++
 	}
-	for _, kind := range []string{"r/", "v/", "s/", "h/", "e/", "i/", "c/", "p/", "q/", "m/"} {
+	for _, kind := range []string{"r/", "v/", "s/", "h/", "e/", "i/", "c/", "p/", "q/", "b/", "m/"} {
 		if kinds[kind] == 0 {
 			t.Errorf("the store has no row of kind %s to damage", kind)
 		}
@@ -76,11 +76,17 @@ func fillEveryKind(t *testing.T, engine store.Engine) map[string]string {
 		t.Fatal(err)
 	}
 	anna, ben := NewAuthor("anna", at(0)), NewAuthor("ben", at(0))
+	whole, release, err := s.PutBlob(t.Context(), []byte("whole"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	absent := blobOf([]byte("absent"))
 	k := Key("memory", "", "k")
 	sec := k.Section()
 	b := store.Batch{
 		Path:    store.PathFeed,
-		Records: []merge.Record{anna.Write(k, "one", 1), anna.Write(k, "two", 1), ben.Write(k, "lost", 1), ben.Write(Key("skill", "web", "s"), "x y", 1)},
+		Records: []merge.Record{anna.Write(k, "one", 1), anna.Refer(k, "two", 1, whole, absent), ben.Write(k, "lost", 1), ben.Write(Key("skill", "web", "s"), "x y", 1)},
 		Park:    []store.Parked{{Record: NewAuthor("carl", at(0)).Write(k, "waiting", 1), Reason: store.ReasonAuthority}},
 		Cursor:  &store.CursorMove{Peer: "peer", Section: sec, Cursor: store.Cursor{Store: store.ID{1}, Incarnation: 2, Seq: 3}},
 		Resume:  &store.ResumeMove{Peer: "peer", Section: sec, Point: []byte("point")},

@@ -68,6 +68,7 @@ func (d *dumper) everything(r *store.Reader) error {
 		d.say(nil, hex.EncodeToString(value), "index %q", name)
 		return true
 	}))
+	d.done(r.Wanted(merge.Hash{}, func(store.WantedBlob) bool { return true })) // damage adds to it
 	local, err := r.Local("name")
 	d.say(err, string(local), "local")
 	return errors.Join(d.failed...)
@@ -113,4 +114,16 @@ func (d *dumper) record(k merge.Key, h store.Held, rec merge.Record, err error) 
 		return
 	}
 	d.say(nil, string(rec.Encode()), "record %s %d", k, h.Seq)
+	for _, ref := range rec.Blobs {
+		d.blob(ref.Hash)
+	}
+}
+
+// blob asks for content. That it is not all here yet is an answer.
+func (d *dumper) blob(hash merge.Hash) {
+	content, err := d.reader.Blob(hash)
+	if errors.Is(err, store.ErrIncomplete) {
+		content, err = []byte("incomplete"), nil
+	}
+	d.say(err, string(content), "blob %x", hash)
 }

@@ -30,6 +30,7 @@ func notices() map[string]notice {
 		"m/format": byOpen, "m/store": byOpen, "m/tail": byOpen, "m/section/": byOpen,
 		"v/": bySuspect, "r/": byRead,
 		"s/": byVerify, "h/": byVerify, "i/\x01": byVerify, "e/": byChance,
+		"b/c": byRead, "b/s": byRead, "b/r": byVerify, "b/w": byRead,
 		"c/": byNobody, "p/": byNobody, "q/": byNobody, "i/\x02": byNobody,
 		"m/incarnation/": byNobody, "m/index": byNobody, "m/local/": byNobody,
 	}
