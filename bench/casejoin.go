@@ -64,10 +64,10 @@ func (l *lab) nodesJoin() error {
 	}
 	for _, r := range []struct {
 		name string
-		rate float64
-		aim  aim
+		speed
+		aim aim
 	}{{of + ", pipe", j.pipe, aim{}}, {of + ", from 1", j.one, aim{Ratio: 0.9}}, {of + ", from 2", j.two, aim{Ratio: 0.9}}} {
-		c.Case, c.RecordsPerS, c.Ratio, c.Aim = r.name, r.rate, r.rate/j.pipe, r.aim
+		c.Case, c.RecordsPerS, c.CPUms, c.Ratio, c.Aim = r.name, r.rate, milliseconds(r.cpu), r.rate/j.pipe.rate, r.aim
 		if err := l.report(c); err != nil {
 			return err
 		}

@@ -10,15 +10,21 @@ import (
 // joinRecords is how much an empty node fetches.
 const joinRecords = 50_000
 
-// joined is how fast new members fetched everything, in records a second from
-// their first page on.
+// joined is how fast new members fetched everything.
 type joined struct {
-	pipe     float64 // a single pipe over the same records
-	one, two float64 // from one member, from two at once
-	// whole is one, from the start of the node; first is until its first page was
-	// stored.
+	pipe     speed // a single pipe over the same records
+	one, two speed // from one member, from two at once; from the first page on
+	// whole is one in records a second from the start of the node; first is until
+	// its first page was stored.
 	whole float64
 	first time.Duration
+}
+
+// speed is how records moved: how many a second, and what all of them took of
+// the processors of both ends.
+type speed struct {
+	rate float64
+	cpu  time.Duration
 }
 
 // join measures new members that fetch everything over loopback, every
@@ -29,9 +35,9 @@ func join(dir string) ([]row, error) {
 		return nil, err
 	}
 	return []row{
-		{name: "a single pipe, signatures checked in batches", value: j.pipe, unit: "records/s"},
-		{name: fmt.Sprintf("cold join of %d records of 1 KB, from the first page on", joinRecords), value: j.one, unit: "records/s", ratio: j.one / j.pipe, versus: "the pipe"},
-		{name: "the same from two members", value: j.two, unit: "records/s", ratio: j.two / j.pipe, versus: "the pipe"},
+		{name: "a single pipe, signatures checked in batches", value: j.pipe.rate, unit: "records/s"},
+		{name: fmt.Sprintf("cold join of %d records of 1 KB, from the first page on", joinRecords), value: j.one.rate, unit: "records/s", ratio: j.one.rate / j.pipe.rate, versus: "the pipe"},
+		{name: "the same from two members", value: j.two.rate, unit: "records/s", ratio: j.two.rate / j.pipe.rate, versus: "the pipe"},
 		{name: "from one, start of the node and connecting included", value: j.whole, unit: "records/s"},
 		{name: "start of the node until its first page is stored", value: float64(j.first.Milliseconds()), unit: "ms"},
 	}, nil
@@ -83,13 +89,14 @@ func newMember(ctx context.Context, a *running, dir, name string) (r *running, b
 
 // fetches waits until a new member holds n records and returns how fast they
 // came, and how long after its start the first did.
-func (r *running) fetches(began time.Time, n int) (rate float64, first time.Duration, err error) {
+func (r *running) fetches(began time.Time, n int) (s speed, first time.Duration, err error) {
 	if err := r.await(1); err != nil {
-		return 0, 0, err
+		return s, 0, err
 	}
 	first = time.Since(began)
+	cpu := cpuTime()
 	if err := r.await(n); err != nil {
-		return 0, 0, err
+		return s, 0, err
 	}
-	return float64(n) / (time.Since(began) - first).Seconds(), first, nil
+	return speed{rate: float64(n) / (time.Since(began) - first).Seconds(), cpu: cpuTime() - cpu}, first, nil
 }

@@ -27,30 +27,30 @@ const (
 // pipe measures the plainest way to bring the memory items of a store to
 // another disk: read, send over loopback, decode, check signatures in batches,
 // look whether the key is there, store in badger alone; one after the other on
-// the receiving side. The result is in records a second.
-func pipe(dir string, st *store.Store) (float64, error) {
+// the receiving side.
+func pipe(dir string, st *store.Store) (speed, error) {
 	db, err := openRaw(filepath.Join(dir, "pipe"))
 	if err != nil {
-		return 0, err
+		return speed{}, err
 	}
 	defer func() { _ = db.Close() }()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return 0, err
+		return speed{}, err
 	}
 	defer func() { _ = listener.Close() }()
-	began := time.Now()
+	began, cpu := time.Now(), cpuTime()
 	sent := make(chan error, 1)
 	go func() { sent <- pipeOut(listener, st) }()
 	conn, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
-		return 0, err
+		return speed{}, err
 	}
 	n, err := pipeIn(conn, db)
 	if err = errors.Join(err, conn.Close(), <-sent); err != nil {
-		return 0, err
+		return speed{}, err
 	}
-	return float64(n) / time.Since(began).Seconds(), nil
+	return speed{rate: float64(n) / time.Since(began).Seconds(), cpu: cpuTime() - cpu}, nil
 }
 
 // pipeOut sends every memory item, each after its length.
