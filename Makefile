@@ -55,7 +55,7 @@ bench: ## print what fleetd costs beside this machine's floor (BENCH names a par
 	$(GO) -C bench run . $(BENCH)
 
 bench-sync: ## print what convergence costs at N versions (100,000), beside its aims (JSON, CASE)
-	$(GO) -C bench run . sync -n $(N) $(if $(JSON),-json) -case '$(CASE)'
+	@$(GO) -C bench run . sync -n $(N) $(if $(JSON),-json) -case '$(CASE)'
 
 microbench: ## run every Go benchmark (BENCHFLAGS)
 	GO='$(GO)' tools/bench $(BENCHFLAGS)

@@ -101,16 +101,16 @@ func costs(args []string) error {
 	if *n < 1000 {
 		return fmt.Errorf("-n %d: the cases need 1,000 versions", *n)
 	}
-	show := tablePrinter(os.Stdout)
+	printer := tablePrinter
 	if *asJSON {
-		show = jsonPrinter(os.Stdout)
+		printer = jsonPrinter
 	}
 	dir, err := os.MkdirTemp("", "fleetd-bench-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	l, err := newLab(*n, dir, func(name string) bool { return strings.Contains(name, *only) }, show)
+	l, err := newLab(*n, dir, func(name string) bool { return strings.Contains(name, *only) }, printer(os.Stdout))
 	if err != nil {
 		return err
 	}
