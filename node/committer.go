@@ -69,6 +69,10 @@ func (c *committer) take() []fleetsync.ApplyBatch {
 }
 
 func (c *committer) apply(ctx context.Context, b fleetsync.ApplyBatch) (store.Result, error) {
+	if b.Chunk != nil {
+		_, err := c.store.AddChunk(ctx, *b.Chunk)
+		return store.Result{}, err
+	}
 	if !b.Reconsider {
 		return c.store.Merge(ctx, b.Batch)
 	}

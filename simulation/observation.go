@@ -256,10 +256,8 @@ func (o *observation) heal() {
 // routeOf returns the route of a type of message, and its name.
 func routeOf(m fleetsync.MessageType) (Route, string) {
 	switch m {
-	case fleetsync.TypeHello:
+	case fleetsync.TypeHello, fleetsync.TypeHelloAck:
 		return RouteHello, "hello"
-	case fleetsync.TypeHelloAck:
-		return RouteHello, "hello back"
 	case fleetsync.TypeBye:
 		return RouteHello, "bye"
 	case fleetsync.TypeHeartbeat:
@@ -278,6 +276,8 @@ func routeOf(m fleetsync.MessageType) (Route, string) {
 		return RoutePage, "page request"
 	case fleetsync.TypePage:
 		return RoutePage, "page"
+	case fleetsync.TypeBlobGet, fleetsync.TypeBlob:
+		return RouteOther, "blob"
 	case fleetsync.TypeBusy:
 		return RouteOther, "busy"
 	case fleetsync.TypeError:

@@ -62,6 +62,9 @@ func (o *observer) applied(r *Replica, b *fleetsync.ApplyBatch, res store.Result
 	case err != nil:
 		r.note("apply %d fails: %v", b.ID, err)
 		return
+	case b.Chunk != nil:
+		r.note("apply %d: chunk of blob %x at %d of %d", b.ID, b.Chunk.Hash[:4], b.Chunk.Offset, b.Chunk.Size)
+		return
 	case b.Reconsider:
 		r.note("reconsider %d: released %d, covered %d, still parked %d", b.ID, res.Applied, res.Covered, res.Parked)
 		o.cover.Markers[SometimesReleased] += res.Applied + res.Covered

@@ -341,11 +341,14 @@ func (r *Replica) carryOut(p *process) {
 			c.mustRead(err, r)
 		}
 	}
-	if b.Reconsider {
+	switch {
+	case b.Chunk != nil:
+		_, err = p.store.AddChunk(context.Background(), *b.Chunk)
+	case b.Reconsider:
 		res, err = p.store.Reconsider(context.Background(), func(rec *merge.Record) store.Verdict {
 			return fleetsync.Judge(p.authority, rec)
 		})
-	} else {
+	default:
 		res, err = p.store.Merge(context.Background(), b.Batch)
 	}
 	c.observer.applied(r, &b, res, err)

@@ -146,18 +146,23 @@ func (e *Engine) onRecords(p *peer, m *Records) {
 }
 
 func (e *Engine) onBusy(p *peer, m *Busy) {
-	if p.pull == nil || (p.pull.request != m.ID && p.pull.getting != m.ID) {
+	pulling := p.pull != nil && (p.pull.request == m.ID || p.pull.getting == m.ID)
+	if !pulling && e.fetchOf(p, m.ID) == nil {
 		return
 	}
 	wait := min(time.Duration(m.Retry)*time.Millisecond, time.Minute)
 	p.notBefore = e.now.Add(wait + time.Duration(e.random(int(busyRetry))))
-	e.halt(p.pull)
+	e.refuseFetch(p, m.ID, false)
+	if pulling {
+		e.halt(p.pull)
+	}
 }
 
 func (e *Engine) onError(p *peer, m *Error) {
 	if m.Code == CodeFleet {
 		e.blame(p, fmt.Errorf("%w: it says: %.60q", ErrIncompatible, m.Text))
 	}
+	e.refuseFetch(p, m.ID, true)
 	if p.pull != nil && (p.pull.request == m.ID || p.pull.getting == m.ID) && m.ID != 0 {
 		p.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
 		e.retire(p.pull)

@@ -152,6 +152,8 @@ func newMessage(t MessageType) Message {
 		return &PageReq{}
 	case TypePage:
 		return &Page{}
+	case TypeBlobGet, TypeBlob:
+		return newBlobMessage(t)
 	case TypeBusy:
 		return &Busy{}
 	case TypeError:

@@ -46,6 +46,8 @@ func messages() []fleetsync.Message {
 		&fleetsync.Records{ID: 2, Answered: 1, Records: [][]byte{{0xa0}}},
 		&fleetsync.PageReq{ID: 3, Section: "memory\x1f\x1f\x1f", After: []byte("memory\x00a")},
 		&fleetsync.Page{ID: 3, Records: [][]byte{{0xa0}}, Last: []byte("memory\x00b"), Done: true, Sum: make([]byte, 32), Head: 9, Incarnation: 5},
+		&fleetsync.BlobGet{ID: 4, Section: "memory\x1f\x1f\x1f", Hash: bytes.Repeat([]byte{6}, 32), Offset: 262_144, Bytes: 131_072},
+		&fleetsync.Blob{ID: 4, Bytes: []byte("content"), Size: 262_151},
 		&fleetsync.Busy{ID: 3, Retry: 500},
 		&fleetsync.Error{ID: 3, Code: fleetsync.CodeNotShared, Text: "not shared"},
 		&fleetsync.Bye{Reason: "stopping"},

@@ -32,6 +32,7 @@ type Engine struct {
 	verifying  map[uint64]*step
 	applying   map[uint64]func(store.Result, error)
 
+	blobs          blobs
 	gossiped       []*merge.Record // verified, on their way to a batch
 	gossipApplying int
 
@@ -74,6 +75,7 @@ func New(cfg Config, st *store.Store, admission Admission) *Engine {
 		verifying:   map[uint64]*step{},
 		applying:    map[uint64]func(store.Result, error){},
 		reconsider:  true,
+		blobs:       blobs{look: true},
 		dueUnknown:  true,
 		heartbeatAt: cfg.Now.Add(cfg.HeartbeatEvery),
 		randomAt:    cfg.Now.Add(randomPartnerEvery),
@@ -111,6 +113,7 @@ func (e *Engine) Disconnected(id PeerID) {
 	if p.pull != nil {
 		e.abort(p.pull)
 	}
+	e.dropFetches(p)
 	delete(e.peers, id)
 	if at, found := slices.BinarySearchFunc(e.order, id, comparePeers); found {
 		e.order = slices.Delete(e.order, at, at+1)
@@ -154,6 +157,8 @@ func (e *Engine) Receive(from PeerID, m Message) {
 		e.onError(p, m)
 	case *Bye:
 		// The connection will end; nothing is owed to a peer that leaves.
+	default:
+		e.receiveBlob(p, m)
 	}
 	e.schedule()
 }
@@ -179,6 +184,7 @@ func (e *Engine) Tick(now time.Time) {
 			p.compare = true
 		}
 	}
+	e.tickBlobs()
 	e.heartbeats()
 	e.releaseDue()
 	e.schedule()

@@ -32,6 +32,10 @@ func FuzzReceive(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer func() { _ = st.Close() }()
+		wanted := sealed(t, "c", memoryKeyOf("wanted"), refTo([]byte("content")))
+		if _, err := st.Merge(t.Context(), store.Batch{Path: store.PathFeed, Records: []merge.Record{wanted}}); err != nil {
+			t.Fatal(err)
+		}
 		engine := fleetsync.New(fleetsync.Config{
 			Self: "a", Share: fleetsync.DefaultShare, EventType: func(kind string, _ bool) string { return kind },
 			// The first eight bytes say where requests are numbered from.
@@ -74,6 +78,8 @@ func await(m fleetsync.Message) fleetsync.Message {
 		m.ID %= 16
 	case *fleetsync.CursorInvalid:
 		m.ID %= 16
+	case *fleetsync.Blob:
+		m.ID %= 16
 	case *fleetsync.Busy:
 		m.ID %= 16
 	}
@@ -94,6 +100,11 @@ func carry(t *testing.T, engine *fleetsync.Engine, st *store.Store) {
 		engine.Verified(v, ok)
 	}
 	for _, a := range out.Apply {
+		if a.Chunk != nil {
+			_, err := st.AddChunk(t.Context(), *a.Chunk)
+			engine.Applied(a.ID, store.Result{}, err)
+			continue
+		}
 		if a.Reconsider {
 			res, err := st.Reconsider(t.Context(), func(r *merge.Record) store.Verdict { return fleetsync.Judge(openly{}, r) })
 			engine.Applied(a.ID, res, err)

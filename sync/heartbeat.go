@@ -50,6 +50,9 @@ func (e *Engine) onHello(p *peer, m *Hello, answer bool) {
 	if p.greeted && (p.store != store.ID(m.Store) || p.incarnation != opened) {
 		e.forgetLife(p)
 	}
+	if !p.greeted {
+		e.lookForBlobs()
+	}
 	p.greeted = true
 	p.store, p.incarnation = store.ID(m.Store), opened
 	if answer {
@@ -68,6 +71,8 @@ func (e *Engine) forgetLife(p *peer) {
 	if p.pull != nil {
 		e.abort(p.pull)
 	}
+	e.dropFetches(p)
+	clear(p.absent)
 	p.sent, p.wants = nil, wishes{}
 	p.remote = newRemotes()
 }
@@ -187,6 +192,7 @@ func (e *Engine) heartbeats() {
 func (e *Engine) lookAround() {
 	e.findDue()
 	e.relearn()
+	e.lookForBlobs()
 	e.forgetBudgets()
 	if e.judgeAgain {
 		e.judgeAgain, e.reconsider = false, true
@@ -197,6 +203,9 @@ func (e *Engine) lookAround() {
 // everybody tells its partners once that is over; in a large one the writer
 // alone does, since all would tell the same.
 func (e *Engine) noteApplied(n int) {
+	if n > 0 {
+		e.lookForBlobs()
+	}
 	if n > 0 && len(e.order) <= partnersMax {
 		e.changedAt = e.now
 	}

@@ -72,9 +72,19 @@ const (
 	gossipApplyingMax = 2
 	// batchRecordsMax bounds the gossiped records of one batch to the store.
 	batchRecordsMax = 512
+	// fetchesMax bounds the blobs that are fetched at a time, each from another
+	// peer and with one chunk in memory. Few: records come first.
+	fetchesMax = 2
+	// wantedLookMax bounds the blobs that are looked up at a time when nobody may
+	// have them; the next look goes on.
+	wantedLookMax = 256
+	// absentMax bounds the blobs that one peer is remembered not to have. It is
+	// asked for none while there are more.
+	absentMax = 1024
 	// answersMax bounds the requests of one peer that are being answered: a pull
-	// has one page and one GET outstanding. More are told BUSY.
-	answersMax = 2
+	// has one page and one GET outstanding, and a blob is fetched beside it. More are
+	// told BUSY.
+	answersMax = 3
 	// answerRate is what one peer may make this node read and send for good, in
 	// bytes a second. Over budget a peer is told BUSY.
 	answerRate = 32 << 20
@@ -112,6 +122,9 @@ const (
 	// a part was refused room, unless room was made meanwhile: each try lists the
 	// section from there on.
 	refusedRetry = 3
+	// absentHeartbeats is after how many heartbeats a peer is asked again for a blob
+	// that it did not have, unless its feed moved on: it may have it by now.
+	absentHeartbeats = 2
 	// busyRetry is what BUSY asks for at least, before jitter.
 	busyRetry = 500 * time.Millisecond
 )

@@ -29,8 +29,9 @@ func (e *Engine) Load() []Gauge {
 		sections.N = max(sections.N, len(p.remote.of))
 		answers.N = max(answers.N, len(p.answering))
 	}
+	fetches, absent := e.blobGauges()
 	return []Gauge{
-		pulls, pages, paused, wants, answers, sections,
+		fetches, absent, pulls, pages, paused, wants, answers, sections,
 		{Name: "gossiped records", N: len(e.gossiped), Max: gossipPendingMax},
 		{Name: "gossiped batches at the store", N: e.gossipApplying, Max: gossipApplyingMax},
 		{Name: "families not shared", N: len(e.withheld), Max: sectionsMax},

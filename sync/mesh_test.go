@@ -272,6 +272,11 @@ func (m *mesh) publish(n *node, p fleetsync.Publish) {
 
 func (m *mesh) applyBatch(n *node, a fleetsync.ApplyBatch) {
 	m.t.Helper()
+	if a.Chunk != nil {
+		_, err := n.store.AddChunk(context.Background(), *a.Chunk)
+		n.engine.Applied(a.ID, store.Result{}, err)
+		return
+	}
 	if a.Reconsider {
 		res, err := n.store.Reconsider(context.Background(), func(r *merge.Record) store.Verdict { return fleetsync.Judge(n.gate, r) })
 		n.engine.Applied(a.ID, res, err)

@@ -10,8 +10,8 @@ import (
 // reused.
 type MessageType uint8
 
-// The messages of version 1. Numbers 9, 10 and 13 to 17 are reserved for range
-// reconciliation, blobs and audits.
+// The messages of version 1. Numbers 9, 10, 13, 16 and 17 are reserved for range
+// reconciliation and audits.
 const (
 	TypeHello         MessageType = 1
 	TypeHelloAck      MessageType = 2
@@ -23,6 +23,8 @@ const (
 	TypeRecords       MessageType = 8
 	TypePageReq       MessageType = 11
 	TypePage          MessageType = 12
+	TypeBlobGet       MessageType = 14
+	TypeBlob          MessageType = 15
 	TypeBusy          MessageType = 18
 	TypeError         MessageType = 19
 	TypeBye           MessageType = 20
@@ -195,6 +197,24 @@ type Page struct {
 	Incarnation uint64 `cbor:"7,keyasint,omitempty"`
 }
 
+// BlobGet asks for content that versions of a section refer to, from an offset on,
+// to the end of the chunk that the offset lies in.
+type BlobGet struct {
+	ID      uint64 `cbor:"1,keyasint"`
+	Section string `cbor:"2,keyasint"`
+	Hash    []byte `cbor:"3,keyasint"` // SHA-256 of the whole
+	Offset  uint64 `cbor:"4,keyasint,omitempty"`
+	Bytes   uint64 `cbor:"5,keyasint,omitempty"` // as that of Changes; one byte is always answered
+}
+
+// Blob answers BlobGet. Without a size the content is not there, or not all of it;
+// without bytes the offset lies beyond its end.
+type Blob struct {
+	ID    uint64 `cbor:"1,keyasint"`
+	Bytes []byte `cbor:"2,keyasint,omitempty"`
+	Size  uint64 `cbor:"3,keyasint,omitempty"` // of the whole
+}
+
 // Busy refuses a request for now.
 type Busy struct {
 	ID    uint64 `cbor:"1,keyasint"`
@@ -251,6 +271,12 @@ func (*PageReq) Type() MessageType { return TypePageReq }
 
 // Type implements Message.
 func (*Page) Type() MessageType { return TypePage }
+
+// Type implements Message.
+func (*BlobGet) Type() MessageType { return TypeBlobGet }
+
+// Type implements Message.
+func (*Blob) Type() MessageType { return TypeBlob }
 
 // Type implements Message.
 func (*Busy) Type() MessageType { return TypeBusy }

@@ -56,13 +56,14 @@ type VerifyBatch struct {
 	Records []*merge.Record
 }
 
-// ApplyBatch asks for one store operation: a Merge of Batch, or, when
-// Reconsider is set, judging parked versions again. The answer is
-// Engine.Applied with the same ID.
+// ApplyBatch asks for one store operation: AddChunk when Chunk is set, judging
+// parked versions again when Reconsider is, else a Merge of Batch. The answer is
+// Engine.Applied with the same ID, with no result of a chunk but its error.
 type ApplyBatch struct {
 	ID         uint64
 	Batch      store.Batch
 	Reconsider bool
+	Chunk      *store.Chunk
 }
 
 // Blame says that a peer broke the protocol, or cannot be talked to. What

@@ -26,16 +26,18 @@ type peer struct {
 	// sent is what the messages of the last heartbeat told, by their salts.
 	sent map[string]map[merge.Section]store.SectionState
 
-	pull      *pull
-	turn      uint64 // of its last pull, counted over all peers; 0 for none
-	barren    bool   // that brought nothing new for long, see schedule
-	wants     wishes
-	paused    map[merge.Section]*pull // what it was too busy for, to go on with
-	notBefore time.Time               // BUSY: no pull before
-	compare   bool                    // send a heartbeat when the pulls are done
-	pace      pace
-	budgets   *budgets
-	answering []uint64 // requests that are being answered
+	pull           *pull
+	turn           uint64 // of its last pull, counted over all peers; 0 for none
+	barren         bool   // that brought nothing new for long, see schedule
+	wants          wishes
+	paused         map[merge.Section]*pull // what it was too busy for, to go on with
+	notBefore      time.Time               // BUSY: no pull before
+	compare        bool                    // send a heartbeat when the pulls are done
+	pace           pace
+	budgets        *budgets
+	absent         map[merge.Hash]absence
+	blobsNotBefore time.Time // too many are absent: none is asked for before
+	answering      []uint64  // requests that are being answered
 }
 
 // remote is what is known of one section of a peer.
@@ -73,7 +75,7 @@ type wish struct {
 }
 
 func newPeer(id PeerID, now time.Time, b *budgets) *peer {
-	return &peer{id: id, heardAt: now, remote: newRemotes(), paused: map[merge.Section]*pull{}, budgets: b, pace: newPace()}
+	return &peer{id: id, heardAt: now, remote: newRemotes(), paused: map[merge.Section]*pull{}, budgets: b, pace: newPace(), absent: map[merge.Hash]absence{}}
 }
 
 func (p *peer) withholds(s merge.Section) bool { return slices.Contains(p.withheld, s.Family) }

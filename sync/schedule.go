@@ -13,8 +13,13 @@ import (
 // others, nor does the next of that peer before it brings something.
 
 // schedule begins as many pulls as the bounds allow, fleet statements of a peer
-// before its other sections.
+// before its other sections, and blobs after all of them.
 func (e *Engine) schedule() {
+	e.schedulePulls()
+	e.scheduleBlobs()
+}
+
+func (e *Engine) schedulePulls() {
 	waiting := e.waiting()
 	if len(waiting) == 0 {
 		return

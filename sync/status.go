@@ -17,6 +17,7 @@ type Counters struct {
 	BadSignatures, Timeouts, BusySent        uint64
 	HeadsIgnored                             uint64 // lists of heads beyond a peer's budget
 	Pulls, CursorsInvalid, StoreErrors       uint64
+	Blobs                                    uint64 // fetched whole
 }
 
 // PeerState is what a connected peer is known to hold.

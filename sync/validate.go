@@ -88,6 +88,23 @@ func (m *Page) validate() error {
 	return nil
 }
 
+func (m *BlobGet) validate() error {
+	if len(m.Hash) != len(merge.Hash{}) || m.Offset >= merge.BlobBytesMax {
+		return fmt.Errorf("%w: blob asked for by %d bytes of hash, from %d", ErrMalformed, len(m.Hash), m.Offset)
+	}
+	return validateSection(m.Section)
+}
+
+func (m *Blob) validate() error {
+	if m.Size > merge.BlobBytesMax || len(m.Bytes) > store.ChunkBytes {
+		return fmt.Errorf("%w: %d bytes of a blob of %d", ErrTooLarge, len(m.Bytes), m.Size)
+	}
+	if uint64(len(m.Bytes)) > m.Size {
+		return fmt.Errorf("%w: %d bytes of a blob of %d", ErrMalformed, len(m.Bytes), m.Size)
+	}
+	return nil
+}
+
 func (m *Busy) validate() error  { return nil }
 func (m *Error) validate() error { return validateText(m.Text) }
 func (m *Bye) validate() error   { return validateText(m.Reason) }

@@ -126,6 +126,7 @@ func addVectors(t *testing.T, codec *fleetsync.Codec) {
 		t.Fatal(err)
 	}
 	addVector(t, "compressed", "a page of repeated text as one zstd frame", "ok", long)
+	addVector(t, "blob-absent", "content that is not there", "ok", []byte{byte(fleetsync.TypeBlob), 0, 0xa1, 0x01, 0x04})
 	good := []byte{byte(fleetsync.TypeBusy), 0, 0xa2, 0x01, 0x03, 0x02, 0x19, 0x01, 0xf4}
 	addVector(t, "busy-plain", "busy 3, retry after 500 ms", "ok", good)
 	for _, bad := range []struct {
@@ -142,6 +143,9 @@ func addVectors(t *testing.T, codec *fleetsync.Codec) {
 		{"float", "a retry that is a float", "malformed", []byte{18, 0, 0xa2, 0x01, 0x03, 0x02, 0xf9, 0x3c, 0x00}},
 		{"no-zstd", "a payload that claims to be zstd", "malformed", append([]byte{good[0], 1}, good[2:]...)},
 		{"hello-short-ids", "a hello whose ids are too short", "malformed", []byte{1, 0, 0xa4, 0x01, 0x41, 0, 0x02, 0x41, 0, 0x03, 0x01, 0x04, 0xa3, 0x01, 0x48, 1, 2, 3, 4, 5, 6, 7, 8, 0x02, 0, 0x03, 0x80}},
+		{"blobget-short-hash", "content asked for by a hash of one byte", "malformed", append([]byte{14, 0, 0xa3, 0x01, 0x04, 0x02, 0x69}, "memory\x1f\x1f\x1f\x03\x41\x06"...)},
+		{"blob-too-large", "a part of content of more than 8 MiB", "too-large", []byte{15, 0, 0xa3, 0x01, 0x04, 0x02, 0x41, 0x07, 0x03, 0x1a, 0x00, 0x80, 0x00, 0x01}},
+		{"blob-beyond-its-size", "two bytes of content of one", "malformed", []byte{15, 0, 0xa3, 0x01, 0x04, 0x02, 0x42, 0x07, 0x07, 0x03, 0x01}},
 	} {
 		addVector(t, bad.name, bad.comment, bad.expect, bad.frame)
 	}
