@@ -17,14 +17,14 @@ func (l *lab) coldJoin() error {
 	if !l.wanted(c.Case) {
 		return nil
 	}
-	a, err := openDisk(filepath.Join(l.dir, "joined"), true)
+	source, dir := filepath.Join(l.dir, "source"), filepath.Join(l.dir, "joiner")
+	a, err := openDisk(source, true)
 	if err != nil {
 		return err
 	}
 	if c.RawBytes, err = put(a, l.n, func(i int) (merge.Record, error) { return l.corpus.first(spread(i, l.n)) }); err != nil {
 		return err
 	}
-	dir := filepath.Join(l.dir, "joiner")
 	b, err := openDisk(dir, false)
 	if err != nil {
 		return err
@@ -40,7 +40,8 @@ func (l *lab) coldJoin() error {
 	if err := errors.Join(l.report(c), x.close()); err != nil {
 		return err
 	}
-	return l.opened(fmt.Sprintf("open %d in badger", l.n), func() (*store.Store, error) { return openDisk(dir, false) })
+	err = l.opened(fmt.Sprintf("open %d in badger", l.n), func() (*store.Store, error) { return openDisk(dir, false) })
+	return errors.Join(err, os.RemoveAll(source), os.RemoveAll(dir))
 }
 
 // nodesJoin measures new members of a fleet of real nodes, beside a single pipe.
