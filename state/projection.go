@@ -1,9 +1,6 @@
 package state
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state/eventlog"
 )
@@ -15,11 +12,11 @@ type projection struct {
 	upcast   eventlog.Upcasters
 	lastSeq  int64
 	saved    int64 // Seq of the snapshot that it began with
-	sessions map[merge.Key]Session
-	turns    map[merge.Key]Turn
-	skills   map[merge.Key]Skill
-	items    map[merge.Key]MemoryItem
-	outcomes map[merge.Key]Outcome
+	sessions images[Session]
+	turns    images[Turn]
+	skills   images[Skill]
+	items    images[MemoryItem]
+	outcomes images[Outcome]
 	sums     map[merge.Key]outcomeSums // of the outcomes, by skill
 	claims   map[merge.Key]outcomeSums // by skill: what its images had above the sums of then
 	turned   map[string]int64          // by session: its turns so far
@@ -29,9 +26,9 @@ type projection struct {
 func newProjection(home Scope, upcast eventlog.Upcasters) *projection {
 	return &projection{
 		home: home, upcast: upcast,
-		sessions: map[merge.Key]Session{}, turns: map[merge.Key]Turn{},
-		skills: map[merge.Key]Skill{}, items: map[merge.Key]MemoryItem{},
-		outcomes: map[merge.Key]Outcome{}, turned: map[string]int64{},
+		sessions: newImages[Session](), turns: newImages[Turn](),
+		skills: newImages[Skill](), items: newImages[MemoryItem](),
+		outcomes: newImages[Outcome](), turned: map[string]int64{},
 		sums: map[merge.Key]outcomeSums{}, claims: map[merge.Key]outcomeSums{},
 		skipped: Skipped{},
 	}
@@ -96,7 +93,7 @@ func (p *projection) applyImages(e eventlog.Event) error {
 				return r.err
 			}
 		}
-		p.sessions[sessionKey(p.home, ses.ID)] = discount(ses, turns)
+		p.sessions.set(sessionKey(p.home, ses.ID), discount(ses, turns))
 	case EvTurnAppended, evTurnDeleted:
 		// The image of its session says nothing more: turns are counted in the end.
 		t, err := DecodeTurn(e.Payload)
@@ -120,17 +117,15 @@ func (p *projection) applyImages(e eventlog.Event) error {
 		if err != nil {
 			return err
 		}
-		p.items[memoryKey(it.Scope, it.ID)] = it
+		p.items.set(memoryKey(it.Scope, it.ID), it)
 	}
 	return nil
 }
 
 func (p *projection) takeTurn(t Turn) {
-	key := turnKey(p.home, t.SessionID, t.ID)
-	if _, known := p.turns[key]; !known {
+	if p.turns.set(turnKey(p.home, t.SessionID, t.ID), t) {
 		p.turned[t.SessionID]++
 	}
-	p.turns[key] = t
 }
 
 // takeSkill takes the image of a skill. Totals above what outcomes add up to are
@@ -144,13 +139,13 @@ func (p *projection) takeSkill(sk Skill) {
 		}
 	}
 	sk.Uses, sk.Wins = 0, 0
-	p.skills[key] = sk
+	p.skills.set(key, sk)
 }
 
 func (p *projection) takeOutcome(o Outcome) {
 	key, skill := outcomeKey(o), skillKey(o.Scope, o.Slug)
-	p.sums[skill] = p.sums[skill].minus(sumsOf(p.outcomes[key])).plus(sumsOf(o))
-	p.outcomes[key] = o
+	p.sums[skill] = p.sums[skill].minus(sumsOf(p.outcomes.get(key))).plus(sumsOf(o))
+	p.outcomes.set(key, o)
 }
 
 func (p *projection) applyOutcome(payload map[string]any) error {
@@ -171,15 +166,15 @@ func (p *projection) hide(record map[string]any) error {
 	}
 	switch key.Kind {
 	case kindSession:
-		delete(p.sessions, key)
+		p.sessions.delete(key)
 	case kindTurn:
-		delete(p.turns, key)
+		p.turns.delete(key)
 	case kindSkill:
-		delete(p.skills, key)
+		p.skills.delete(key)
 	case kindMemory:
-		delete(p.items, key)
+		p.items.delete(key)
 	case kindOutcome:
-		delete(p.outcomes, key)
+		p.outcomes.delete(key)
 	}
 	return nil
 }
@@ -191,15 +186,15 @@ func (p *projection) applyRecord(rec *merge.Record) {
 	known, hidden := true, false
 	switch rec.Key.Kind {
 	case kindSession:
-		hidden = keep(p.sessions, rec, p.home, decodeSession)
+		hidden = keep(&p.sessions, rec, p.home, decodeSession)
 	case kindTurn:
-		hidden = keep(p.turns, rec, p.home, decodeTurn)
+		hidden = keep(&p.turns, rec, p.home, decodeTurn)
 	case kindSkill:
-		hidden = keep(p.skills, rec, rec.Key.Scope, decodeSkill)
+		hidden = keep(&p.skills, rec, rec.Key.Scope, decodeSkill)
 	case kindMemory:
-		hidden = keep(p.items, rec, rec.Key.Scope, decodeMemory)
+		hidden = keep(&p.items, rec, rec.Key.Scope, decodeMemory)
 	case kindOutcome:
-		hidden = keep(p.outcomes, rec, rec.Key.Scope, decodeOutcome)
+		hidden = keep(&p.outcomes, rec, rec.Key.Scope, decodeOutcome)
 	default:
 		known = false
 	}
@@ -213,13 +208,13 @@ func (p *projection) applyRecord(rec *merge.Record) {
 
 // keep puts the image of a record in its place when it is of a scope, and takes
 // away what was there when it is hidden.
-func keep[T any](images map[merge.Key]T, rec *merge.Record, scope Scope, decode func(*merge.Record) (T, error)) (hidden bool) {
+func keep[T any](images *images[T], rec *merge.Record, scope Scope, decode func(*merge.Record) (T, error)) (hidden bool) {
 	image, err := decode(rec)
 	switch {
 	case err != nil:
-		delete(images, rec.Key)
+		images.delete(rec.Key)
 	case rec.Key.Scope == scope:
-		images[rec.Key] = image
+		images.set(rec.Key, image)
 	}
 	return err != nil
 }
@@ -231,7 +226,7 @@ func (p *projection) begin(s Snapshot) {
 		p.takeTurn(t)
 	}
 	for _, ses := range s.Sessions {
-		p.sessions[sessionKey(p.home, ses.ID)] = discount(ses, p.turned[ses.ID])
+		p.sessions.set(sessionKey(p.home, ses.ID), discount(ses, p.turned[ses.ID]))
 	}
 	for _, o := range s.Outcomes {
 		p.takeOutcome(o)
@@ -240,7 +235,7 @@ func (p *projection) begin(s Snapshot) {
 		p.takeSkill(sk)
 	}
 	for _, it := range s.Items {
-		p.items[memoryKey(it.Scope, it.ID)] = it
+		p.items.set(memoryKey(it.Scope, it.ID), it)
 	}
 }
 
@@ -248,13 +243,9 @@ func (p *projection) begin(s Snapshot) {
 func (p *projection) snapshot() Snapshot {
 	s := Snapshot{
 		LastSeq: p.lastSeq, Home: p.home,
-		Sessions: images(p.sessions), Turns: images(p.turns), Skills: images(p.skills), Items: images(p.items), Outcomes: images(p.outcomes),
+		Sessions: p.sessions.list(), Turns: p.turns.list(), Skills: p.skills.list(), Items: p.items.list(), Outcomes: p.outcomes.list(),
 	}
 	s.credit(p.claims)
 	s.count()
 	return s.sorted()
-}
-
-func images[T any](of map[merge.Key]T) []T {
-	return slices.AppendSeq(make([]T, 0, len(of)), maps.Values(of))
 }
