@@ -74,7 +74,7 @@ func (r *Reader) IsComplete(hash merge.Hash) (bool, error) {
 // Refers reports whether a held or history version of a section refers to a
 // blob. Errors: ErrCorrupt.
 func (r *Reader) Refers(sec merge.Section, hash merge.Hash) (bool, error) {
-	n, ok := r.table.of[sec]
+	n, ok := r.table.of(sec)
 	if !ok {
 		return false, nil
 	}

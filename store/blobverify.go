@@ -13,8 +13,9 @@ func (v *verifier) refer(k merge.Key, h *Held, rec *merge.Record) {
 	if h.Blobs != (len(rec.Blobs) > 0) {
 		v.wrong("%s seq %d: the record has %d blobs, its row says otherwise", k, h.Seq, len(rec.Blobs))
 	}
+	sec, _ := v.r.table.of(k.Section()) // what has a row has an ordinal
 	for _, ref := range rec.Blobs {
-		v.refs[blobRef{ref.Hash, v.r.table.of[k.Section()]}]++
+		v.refs[blobRef{ref.Hash, sec}]++
 	}
 }
 

@@ -78,7 +78,7 @@ func (r *Reader) Resume(peer merge.InstanceID, sec merge.Section) ([]byte, error
 }
 
 func (r *Reader) peerValue(prefix string, peer merge.InstanceID, sec merge.Section) ([]byte, error) {
-	n, ok := r.table.of[sec]
+	n, ok := r.table.of(sec)
 	if !ok {
 		return nil, ErrNotFound
 	}

@@ -37,7 +37,7 @@ func decodeFeed(sec merge.Section, value []byte) (merge.Key, merge.InstanceID, e
 // A row that the key's versions do not know is skipped: the engine may bring
 // back a deleted row after a fault, and only v/ says what is held.
 func (r *Reader) Feed(sec merge.Section, after uint64, fn func(e FeedEntry) (more bool)) error {
-	n, ok := r.table.of[sec]
+	n, ok := r.table.of(sec)
 	if !ok {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (r *Reader) Feed(sec merge.Section, after uint64, fn func(e FeedEntry) (mor
 // fn returns false. The held versions are ascending, the head last. Errors:
 // ErrCorrupt.
 func (r *Reader) Range(sec merge.Section, afterOrder string, fn func(k merge.Key, held []Held) (more bool)) error {
-	n, ok := r.table.of[sec]
+	n, ok := r.table.of(sec)
 	if !ok {
 		return nil
 	}

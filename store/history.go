@@ -134,7 +134,8 @@ func (r *Reader) History(k merge.Key) ([]Past, error) {
 	if err != nil || versions.history == 0 {
 		return nil, err
 	}
-	return scanPast(r.tx, r.table.of[k.Section()], k)
+	n, _ := r.table.of(k.Section()) // what has a row has an ordinal
+	return scanPast(r.tx, n, k)
 }
 
 // OwnCovered returns the newest version of a writer in the history of a key,

@@ -25,7 +25,7 @@ type Reader struct {
 
 // row returns the versions of a key; an empty row when there are none.
 func (r *Reader) row(k merge.Key) (row, error) {
-	n, ok := r.table.of[k.Section()]
+	n, ok := r.table.of(k.Section())
 	if !ok {
 		r.reads.sawKey(k, nil)
 		return row{}, nil
@@ -89,7 +89,7 @@ func (r *Reader) Record(k merge.Key, writer merge.InstanceID) (merge.Record, err
 func (r *Reader) Load(k merge.Key, h Held) (merge.Record, error) { return r.load(k, &h) }
 
 func (r *Reader) load(k merge.Key, h *Held) (merge.Record, error) {
-	n, ok := r.table.of[k.Section()]
+	n, ok := r.table.of(k.Section())
 	if !ok {
 		return merge.Record{}, fmt.Errorf("%w: %s", ErrNotFound, k)
 	}
@@ -104,7 +104,7 @@ func (r *Reader) load(k merge.Key, h *Held) (merge.Record, error) {
 // State returns the state of a section as of this snapshot. Errors:
 // ErrCorrupt.
 func (r *Reader) State(sec merge.Section) (SectionState, error) {
-	n, ok := r.table.of[sec]
+	n, ok := r.table.of(sec)
 	if !ok {
 		return SectionState{Section: sec}, nil
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -28,10 +27,40 @@ type SectionState struct {
 }
 
 // ordinals is the section table as a Reader sees it. It is immutable: a new
-// section makes a new table.
+// section makes a new table, which shares what it can with the one before.
 type ordinals struct {
-	of    map[merge.Section]ordinal
 	names []merge.Section // by ordinal - 1
+	known *sectionNumbers // of these names, and of those of later tables
+	late  map[merge.Section]ordinal
+}
+
+// of returns the ordinal of a section; ok is false for one that the table lacks.
+func (o *ordinals) of(sec merge.Section) (n ordinal, ok bool) {
+	if n = o.known.of(sec); n > 0 && uint64(n) <= uint64(len(o.names)) {
+		return n, true
+	}
+	n, ok = o.late[sec]
+	return n, ok
+}
+
+// sectionNumbers leads from sections to their ordinals. It only grows. Safe for
+// concurrent use.
+type sectionNumbers struct {
+	mu sync.RWMutex // guards all following fields
+	by map[merge.Section]ordinal
+}
+
+// of returns the ordinal of a section, 0 when it has none.
+func (s *sectionNumbers) of(sec merge.Section) ordinal {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.by[sec]
+}
+
+func (s *sectionNumbers) add(sec merge.Section, n ordinal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.by[sec] = n
 }
 
 // section returns the section of an ordinal. Errors: ErrCorrupt.
@@ -61,10 +90,10 @@ func (o *ordinals) asOf(tx Txn) (*ordinals, error) {
 			return nil, err
 		}
 		if grown == o {
-			grown = &ordinals{of: maps.Clone(o.of), names: slices.Clone(o.names)}
+			grown = &ordinals{names: slices.Clone(o.names), known: o.known, late: map[merge.Section]ordinal{}}
 		}
 		grown.names = append(grown.names, state.Section)
-		grown.of[state.Section] = ordinal(len(grown.names))
+		grown.late[state.Section] = ordinal(len(grown.names))
 	}
 }
 
@@ -76,12 +105,12 @@ type sectionTable struct {
 }
 
 func newSectionTable(states []SectionState) *sectionTable {
-	t := &sectionTable{states: states, table: &ordinals{of: map[merge.Section]ordinal{}}}
+	table := &ordinals{known: &sectionNumbers{by: map[merge.Section]ordinal{}}}
 	for i := range states {
-		t.table.of[states[i].Section] = ordinal(i + 1)
-		t.table.names = append(t.table.names, states[i].Section)
+		table.known.add(states[i].Section, ordinal(i+1))
+		table.names = append(table.names, states[i].Section)
 	}
-	return t
+	return &sectionTable{states: states, table: table}
 }
 
 // ordinals returns the table as it is now.
@@ -106,7 +135,7 @@ func (t *sectionTable) list() []SectionState {
 func (t *sectionTable) state(sec merge.Section) (SectionState, ordinal) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	n, ok := t.table.of[sec]
+	n, ok := t.table.of(sec)
 	if !ok {
 		return SectionState{Section: sec}, 0
 	}
@@ -125,19 +154,18 @@ func (t *sectionTable) next() ordinal {
 func (t *sectionTable) adopt(changed []*stagedSection) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	grown := false
+	names := t.table.names
 	for _, c := range changed {
 		if uint64(c.ordinal) <= uint64(len(t.states)) {
 			t.states[c.ordinal-1] = c.state
 			continue
 		}
-		if !grown {
-			t.table = &ordinals{of: maps.Clone(t.table.of), names: t.table.names}
-			grown = true
-		}
 		t.states = append(t.states, c.state)
-		t.table.of[c.state.Section] = c.ordinal
-		t.table.names = append(t.table.names, c.state.Section)
+		t.table.known.add(c.state.Section, c.ordinal)
+		names = append(names, c.state.Section) // beyond what older tables see
+	}
+	if len(names) > len(t.table.names) {
+		t.table = &ordinals{names: names, known: t.table.known}
 	}
 }
 

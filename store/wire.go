@@ -11,7 +11,7 @@ import (
 // checksum and are not decoded; whoever receives them checks the rest. Errors:
 // ErrCorrupt.
 func (r *Reader) Wire(k merge.Key, h Held) ([]byte, error) {
-	n, ok := r.table.of[k.Section()]
+	n, ok := r.table.of(k.Section())
 	if !ok {
 		return nil, missing(ErrNotFound, "section of %s", k)
 	}
@@ -24,7 +24,7 @@ func (r *Reader) Wire(k merge.Key, h Held) ([]byte, error) {
 
 // IsParked reports whether a version of a key waits in q/. Errors: ErrCorrupt.
 func (r *Reader) IsParked(k merge.Key, item merge.Hash) (bool, error) {
-	n, ok := r.table.of[k.Section()]
+	n, ok := r.table.of(k.Section())
 	if !ok {
 		return false, nil
 	}
