@@ -48,7 +48,7 @@ func (Indexer) EventType(kind string, deleted bool) string {
 // for a row of read that this Indexer has not written.
 func (Indexer) Index(previous, next *merge.Record, read func(store.IndexName) []byte) ([]store.IndexRow, error) {
 	before, after := indexRows(previous), indexRows(next)
-	var changes []store.IndexRow
+	changes := make([]store.IndexRow, 0, len(before)+len(after)+1) // and that of a tally or a sum
 	for _, row := range before {
 		stays := slices.ContainsFunc(after, func(r indexRow) bool { return r.name == row.name })
 		if !stays {
@@ -62,5 +62,5 @@ func (Indexer) Index(previous, next *merge.Record, read func(store.IndexName) []
 	}
 	tallied, errTurns := tallyRow(previous, next, read)
 	summed, errOutcomes := outcomeChanges(previous, next, read)
-	return slices.Concat(changes, tallied, summed), errors.Join(errTurns, errOutcomes)
+	return append(append(changes, tallied...), summed...), errors.Join(errTurns, errOutcomes)
 }

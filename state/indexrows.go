@@ -1,7 +1,8 @@
 package state
 
 import (
-	"fmt"
+	"encoding/binary"
+	"encoding/hex"
 	"strings"
 	"time"
 
@@ -125,8 +126,13 @@ func memoryRows(head *merge.Record) ([]indexRow, error) {
 func indexName(components ...string) string { return strings.Join(components, "\x00") }
 
 // indexTime turns a time into text that ascends as it does, before 1970 too.
-func indexTime(t time.Time) string {
-	return fmt.Sprintf("%016x", uint64(t.UnixNano())^1<<63)
+func indexTime(t time.Time) string { return indexNumber(uint64(t.UnixNano()) ^ 1<<63) }
+
+// indexNumber turns a number into text that ascends as it does.
+func indexNumber(n uint64) string {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], n)
+	return hex.EncodeToString(b[:])
 }
 
 const scopeSeparator = "\x1f"

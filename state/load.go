@@ -10,15 +10,19 @@ import (
 	"github.com/fleetsync/fleetd/store"
 )
 
-// records returns the unsigned records of a snapshot's images, each with its own
-// envelope and a basis of its own stamp alone. Errors: ErrInvalid, ErrTooLarge.
-func (s *Snapshot) records(home Scope) ([]merge.Record, error) {
+// loadRecords is how many records are loaded at a time: what one transaction of
+// a store takes. So what was made last is still at hand when it is written.
+const loadRecords = 512
+
+// eachRecord calls fn with the unsigned records of a snapshot's images, each with
+// its own envelope and a basis of its own stamp alone. Errors: ErrInvalid,
+// ErrTooLarge, that of fn.
+func (s *Snapshot) eachRecord(home Scope, fn func(merge.Record) error) error {
 	s.eachTime(func(at *time.Time) {
 		if at.IsZero() {
 			*at = time.Unix(0, 0).UTC() // bodies have no other
 		}
 	})
-	records := make([]merge.Record, 0, len(s.Sessions)+len(s.Turns)+len(s.Skills)+len(s.Items)+len(s.Outcomes))
 	add := func(key merge.Key, e Envelope, body []byte, err error) error {
 		var rec merge.Record
 		if err == nil {
@@ -27,42 +31,41 @@ func (s *Snapshot) records(home Scope) ([]merge.Record, error) {
 		if err != nil {
 			return fmt.Errorf("state: snapshot: %s: %w", key, err)
 		}
-		records = append(records, rec)
-		return nil
+		return fn(rec)
 	}
 	tallies := s.tallies()
 	for _, ses := range s.Sessions {
 		ses = discount(ses, tallies[ses.ID].turns)
 		body, err := encodeSession(ses)
 		if err := add(sessionKey(home, ses.ID), ses.Envelope, body, err); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, t := range s.Turns {
 		body, err := encodeTurn(t)
 		if err := add(turnKey(home, t.SessionID, t.ID), t.Envelope, body, err); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, sk := range s.Skills {
 		body, err := encodeSkill(sk)
 		if err := add(skillKey(sk.Scope, sk.Slug), sk.Envelope, body, err); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, it := range s.Items {
 		body, err := encodeMemory(it)
 		if err := add(memoryKey(it.Scope, it.ID), it.Envelope, body, err); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, o := range s.Outcomes {
 		body, err := encodeOutcome(o)
 		if err := add(outcomeKey(o), o.Envelope, body, err); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return records, nil
+	return nil
 }
 
 func unsigned(key merge.Key, e Envelope, body []byte) (merge.Record, error) {
@@ -92,17 +95,27 @@ func unsigned(key merge.Key, e Envelope, body []byte) (merge.Record, error) {
 // the newest stamp for as long as the store must take it for the past: what was
 // stamped by a clock ahead of this one is loaded all the same.
 func (p *replica) load(ctx context.Context, s *Snapshot, hold func(hlc.Timestamp) (release func())) error {
-	records, err := s.records(p.home[0])
+	var newest hlc.Timestamp
+	s.eachEnvelope(func(e *Envelope) {
+		if e.UpdatedHLC.After(newest) {
+			newest = e.UpdatedHLC
+		}
+	})
+	defer hold(newest)()
+	batch := store.Batch{Path: store.PathRestore, Records: make([]merge.Record, 0, loadRecords)}
+	flush := func() error {
+		_, err := p.store.Merge(ctx, batch)
+		batch.Records = batch.Records[:0]
+		return err
+	}
+	err := s.eachRecord(p.home[0], func(rec merge.Record) error {
+		if batch.Records = append(batch.Records, rec); len(batch.Records) < loadRecords {
+			return nil
+		}
+		return flush()
+	})
 	if err != nil {
 		return err
 	}
-	var newest hlc.Timestamp
-	for i := range records {
-		if stamp := records[i].Envelope.UpdatedHLC; stamp.After(newest) {
-			newest = stamp
-		}
-	}
-	defer hold(newest)()
-	_, err = p.store.Merge(ctx, store.Batch{Path: store.PathRestore, Records: records})
-	return err
+	return flush()
 }

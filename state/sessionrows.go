@@ -27,7 +27,7 @@ func turnRows(head *merge.Record) ([]indexRow, error) {
 	e := head.Envelope
 	return []indexRow{{indexName(
 		indexTurnIn, scopeID(head.Key.Scope), t.SessionID,
-		fmt.Sprintf("%016x", t.Seq), fmt.Sprintf("%016x", e.UpdatedHLC.Pack()), hex.EncodeToString([]byte(e.LastWriterID)), t.ID,
+		indexNumber(uint64(t.Seq)), indexNumber(e.UpdatedHLC.Pack()), hex.EncodeToString([]byte(e.LastWriterID)), t.ID,
 	), indexLive}}, nil
 }
 

@@ -118,6 +118,25 @@ func (s *Snapshot) eachTime(stored func(at *time.Time)) {
 	}
 }
 
+// eachEnvelope calls fn for the envelope of every record.
+func (s *Snapshot) eachEnvelope(fn func(e *Envelope)) {
+	for i := range s.Sessions {
+		fn(&s.Sessions[i].Envelope)
+	}
+	for i := range s.Turns {
+		fn(&s.Turns[i].Envelope)
+	}
+	for i := range s.Skills {
+		fn(&s.Skills[i].Envelope)
+	}
+	for i := range s.Items {
+		fn(&s.Items[i].Envelope)
+	}
+	for i := range s.Outcomes {
+		fn(&s.Outcomes[i].Envelope)
+	}
+}
+
 // sorted returns the snapshot in its order, sharing the records but not the
 // lists, which are never nil.
 func (s Snapshot) sorted() Snapshot {

@@ -67,7 +67,9 @@ func (g *stage) index(old, rec *merge.Record) error {
 		if len(row.Name)+len(row.Value) > indexBytesMax {
 			return fmt.Errorf("%w: index row %.60q of %d bytes", ErrTooLarge, row.Name, len(row.Value))
 		}
-		g.setRow(append([]byte(prefixIndex), row.Name...), row.Value)
+		key := append(append(g.arena.room(len(prefixIndex)+len(row.Name)), prefixIndex...), row.Name...)
+		g.arena.keep(key)
+		g.setRow(key, row.Value)
 	}
 	return nil
 }

@@ -67,22 +67,24 @@ func (g *stage) setEvent(ks *keyState, e *Event) {
 // setRow stages a row that a later member of the group may read: one of i/ 2,
 // m/local/ or b/. A nil value deletes it.
 func (g *stage) setRow(key, value []byte) {
-	before, had := g.rows[string(key)]
+	name := string(key)
+	before, had := g.rows[name]
 	g.undo = append(g.undo, func() {
 		if had {
-			g.rows[string(key)] = before
+			g.rows[name] = before
 			return
 		}
-		delete(g.rows, string(key))
+		delete(g.rows, name)
 	})
 	if value == nil {
-		g.rows[string(key)] = nil
+		g.rows[name] = nil
 		g.delete(key)
 		return
 	}
-	stored := append(make([]byte, 0, len(value)+checksumBytes), value...)
+	stored := append(g.arena.room(len(value)+checksumBytes), value...)
 	stored = appendChecksum(stored, key)
-	g.rows[string(key)] = stored
+	g.arena.keep(stored)
+	g.rows[name] = stored
 	g.set(key, stored)
 }
 
