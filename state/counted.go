@@ -60,7 +60,7 @@ func sumsOf(o Outcome) outcomeSums {
 	if o.Deleted {
 		return outcomeSums{}
 	}
-	return outcomeSums{uses: uint64(o.Uses), wins: uint64(o.Wins)}
+	return outcomeSums{uses: totalOf(o.Uses), wins: totalOf(o.Wins)}
 }
 
 // discount is the inverse of tally.over for the SyncVersion of a session: that
@@ -74,8 +74,11 @@ func discount(ses Session, turns int64) Session {
 // without telling which store did.
 const noStore = "00000000000000000000000000000000"
 
+// claim is what the images of a skill had above the sums of its outcomes.
+type claim struct{ uses, wins int }
+
 // credit adds to the outcomes what is claimed of skills above them.
-func (s *Snapshot) credit(claims map[merge.Key]outcomeSums) {
+func (s *Snapshot) credit(claims map[merge.Key]claim) {
 	for _, sk := range s.Skills {
 		claim, claimed := claims[skillKey(sk.Scope, sk.Slug)]
 		if !claimed {
@@ -83,7 +86,7 @@ func (s *Snapshot) credit(claims map[merge.Key]outcomeSums) {
 		}
 		o := Outcome{
 			Slug: sk.Slug, Scope: sk.Scope, StoreID: noStore,
-			Uses: int64(min(claim.uses, outcomeMax)), Wins: int64(min(claim.wins, outcomeMax)), Envelope: sk.Envelope,
+			Uses: min(int64(claim.uses), outcomeMax), Wins: min(int64(claim.wins), outcomeMax), Envelope: sk.Envelope,
 		}
 		o.Deleted = false
 		s.Outcomes = append(s.Outcomes, o)

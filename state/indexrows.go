@@ -16,7 +16,7 @@ import (
 //	skill.slug  SLUG SCOPE         a live skill: slug -> scopes, and all skills by slug
 //	skill.in    SCOPE SLUG         a live skill: the skills of a scope by slug
 //	skill.id    ID SCOPE SLUG      a live skill or a tombstone, one row for each of its ids
-//	skill.sums  SCOPE SLUG         live outcomes of that name -> their uses, wins and number, 8 bytes each
+//	skill.sums  SCOPE SLUG         live outcomes of that name -> what they add up to: uses16, wins16, records8
 //	memory.id   ID SCOPE           a live item or a tombstone
 //	memory.all  TIME ID SCOPE      a live item: all items, oldest first
 //	memory.in   SCOPE TIME ID      a live item: the items of a scope, oldest first
@@ -43,7 +43,7 @@ const (
 
 // indexVersion changes whenever the rows of one head would be others, and
 // makes the store build them again.
-const indexVersion = 3
+const indexVersion = 4
 
 // Values of index rows: whether the record that the row leads to is live.
 const (

@@ -111,11 +111,9 @@ func (s skills) credit(r *store.Reader, sk Skill, sums outcomeSums, uses, wins i
 		return merge.Record{}, sums, err
 	}
 	if existing != nil {
-		sums.uses -= uint64(existing.Uses)
-		sums.wins -= uint64(existing.Wins)
+		sums = sums.minus(sumsOf(*existing))
 	}
-	sums.uses += uint64(stamped.Uses)
-	sums.wins += uint64(stamped.Wins)
+	sums = sums.plus(sumsOf(stamped))
 	rec, err := s.version(r, key, stamped.Envelope, body)
 	return rec, sums, err
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
@@ -16,28 +15,33 @@ import (
 // so that reading Uses and Wins costs one lookup and no scan.
 //
 // The row is changed by what a new head counts more or less than the one
-// before. Sums wrap, so that taking away is exact whatever came before, and the
-// row follows from the heads whatever their order. Below 65,536 stores, none of
-// which counts above outcomeMax, none has wrapped.
-type outcomeSums struct{ uses, wins, records uint64 }
+// before. Sums are exact, so that taking away is, and the row follows from the
+// heads whatever their order.
+type outcomeSums struct {
+	uses, wins total
+	records    uint64
+}
 
 func (s outcomeSums) plus(o outcomeSums) outcomeSums {
-	return outcomeSums{s.uses + o.uses, s.wins + o.wins, s.records + o.records}
+	return outcomeSums{s.uses.plus(o.uses), s.wins.plus(o.wins), s.records + o.records}
 }
 
 func (s outcomeSums) minus(o outcomeSums) outcomeSums {
-	return outcomeSums{s.uses - o.uses, s.wins - o.wins, s.records - o.records}
+	return outcomeSums{s.uses.minus(o.uses), s.wins.minus(o.wins), s.records - o.records}
 }
 
 // shownBy returns a skill with these sums, as far as an int goes.
 func (s outcomeSums) shownBy(sk Skill) Skill {
-	sk.Uses, sk.Wins = int(min(s.uses, math.MaxInt)), int(min(s.wins, math.MaxInt))
+	sk.Uses, sk.Wins = s.uses.shown(), s.wins.shown()
 	return sk
 }
 
+// outcomeSumsBytes is the length of a row: uses16, wins16, records8.
+const outcomeSumsBytes = 2*totalBytes + 8
+
 func (s outcomeSums) encode() []byte {
-	b := binary.BigEndian.AppendUint64(make([]byte, 0, 24), s.uses)
-	b = binary.BigEndian.AppendUint64(b, s.wins)
+	b := s.uses.append(make([]byte, 0, outcomeSumsBytes))
+	b = s.wins.append(b)
 	return binary.BigEndian.AppendUint64(b, s.records)
 }
 
@@ -46,9 +50,10 @@ func decodeOutcomeSums(row []byte) (outcomeSums, error) {
 	switch len(row) {
 	case 0:
 		return outcomeSums{}, nil
-	case 24:
-		word := func(i int) uint64 { return binary.BigEndian.Uint64(row[8*i:]) }
-		return outcomeSums{word(0), word(1), word(2)}, nil
+	case outcomeSumsBytes:
+		return outcomeSums{
+			decodeTotal(row), decodeTotal(row[totalBytes:]), binary.BigEndian.Uint64(row[2*totalBytes:]),
+		}, nil
 	}
 	return outcomeSums{}, fmt.Errorf("%w: sums of outcomes in %d bytes", store.ErrCorrupt, len(row))
 }
@@ -68,7 +73,7 @@ func countedBy(head *merge.Record) (name string, _ outcomeSums) {
 	if err != nil {
 		return "", outcomeSums{}
 	}
-	return outcomeSumsName(o.Scope, o.Slug), outcomeSums{uint64(o.Uses), uint64(o.Wins), 1}
+	return outcomeSumsName(o.Scope, o.Slug), outcomeSums{totalOf(o.Uses), totalOf(o.Wins), 1}
 }
 
 // outcomeChanges returns how the row of a skill changes when the head of one of

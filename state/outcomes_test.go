@@ -364,19 +364,23 @@ func TestSkillsThatCouldNotBeWrittenHereAreCounted(t *testing.T) {
 func TestSumsBeyondAnIntReadAsTheLargest(t *testing.T) {
 	n := newNode(t, "a", clock.NewManual(startTime()))
 	n.upsert(t, state.Skill{Slug: "a"})
-	records := make([]merge.Record, 0, 1<<15)
-	for i := range cap(records) {
-		id := make([]byte, 16)
-		id[0], id[1] = byte(i>>8), byte(i)
-		records = append(records, outcomeOf(t, "a", hex.EncodeToString(id), uint16(i), outcomeBody(t, 1<<48, 1<<47)))
+	count := func(stores int, sync int64, uses, wins int64) {
+		records := make([]merge.Record, stores)
+		for i := range records {
+			id := make([]byte, 16)
+			id[0], id[1] = byte(i>>8), byte(i)
+			at := hlc.Timestamp{Wall: startTime().UnixMilli() + sync, Counter: uint16(i)}
+			key := merge.Key{Kind: "skill.outcome", ID: merge.NewID("a", hex.EncodeToString(id))}
+			records[i] = version(t, key, "b", merge.Envelope{UpdatedHLC: at, SyncVersion: sync}, outcomeBody(t, uses, wins))
+		}
+		n.receive(t, records...)
 	}
-	for len(records) > 0 {
-		part := min(len(records), 256)
-		n.receive(t, records[:part]...)
-		records = records[part:]
-	}
-	same(t, [2]int{math.MaxInt, 1 << 62}, n.totals(t))
-	n.receive(t, outcomeOf(t, "a", "00000000000000000000000000000000", math.MaxUint16, outcomeBody(t, 0, 0)))
+	count(1<<16, 1, 1<<48, 1<<47)
+	same(t, [2]int{math.MaxInt, math.MaxInt}, n.totals(t))
+	s, _, err := state.Fold(t.Context(), n.Log())
+	must(t, err)
+	same(t, [2]int{math.MaxInt, math.MaxInt}, [2]int{s.Skills[0].Uses, s.Skills[0].Wins})
+	count(1<<15+1, 2, 0, 0)
 	same(t, [2]int{1<<63 - 1<<48, 1<<62 - 1<<47}, n.totals(t))
 }
 

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"cmp"
+
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state/eventlog"
 )
@@ -18,7 +20,7 @@ type projection struct {
 	items    images[MemoryItem]
 	outcomes images[Outcome]
 	sums     map[merge.Key]outcomeSums // of the outcomes, by skill
-	claims   map[merge.Key]outcomeSums // by skill: what its images had above the sums of then
+	claims   map[merge.Key]claim       // by skill
 	turned   map[string]int64          // by session: its turns so far
 	skipped  Skipped
 }
@@ -29,7 +31,7 @@ func newProjection(home Scope, upcast eventlog.Upcasters) *projection {
 		sessions: newImages[Session](), turns: newImages[Turn](),
 		skills: newImages[Skill](), items: newImages[MemoryItem](),
 		outcomes: newImages[Outcome](), turned: map[string]int64{},
-		sums: map[merge.Key]outcomeSums{}, claims: map[merge.Key]outcomeSums{},
+		sums: map[merge.Key]outcomeSums{}, claims: map[merge.Key]claim{},
 		skipped: Skipped{},
 	}
 }
@@ -93,14 +95,14 @@ func (p *projection) applyImages(e eventlog.Event) error {
 				return r.err
 			}
 		}
-		p.sessions.set(sessionKey(p.home, ses.ID), discount(ses, turns))
+		return p.takeSession(ses, turns)
 	case EvTurnAppended, evTurnDeleted:
 		// The image of its session says nothing more: turns are counted in the end.
 		t, err := DecodeTurn(e.Payload)
 		if err != nil {
 			return err
 		}
-		p.takeTurn(t)
+		return p.takeTurn(t)
 	case EvSkillUpserted, EvSkillDeleted:
 		sk, err := DecodeSkill(e.Payload)
 		if _, credited := e.Payload[payloadOutcome]; credited && err == nil {
@@ -109,7 +111,7 @@ func (p *projection) applyImages(e eventlog.Event) error {
 		if err != nil {
 			return err
 		}
-		p.takeSkill(sk)
+		return p.takeSkill(sk)
 	case EvOutcomeRecorded, evOutcomeDeleted:
 		return p.applyOutcome(e.Payload)
 	case EvMemoryWritten, EvMemoryDeleted:
@@ -117,35 +119,62 @@ func (p *projection) applyImages(e eventlog.Event) error {
 		if err != nil {
 			return err
 		}
-		p.items.set(memoryKey(it.Scope, it.ID), it)
+		return p.takeItem(it)
 	}
 	return nil
 }
 
-func (p *projection) takeTurn(t Turn) {
+// takeSession takes the image of a session that counts so many turns.
+func (p *projection) takeSession(ses Session, turns int64) error {
+	if err := ses.check(); err != nil {
+		return err
+	}
+	p.sessions.set(sessionKey(p.home, ses.ID), discount(ses, turns))
+	return nil
+}
+
+func (p *projection) takeTurn(t Turn) error {
+	if err := t.check(); err != nil {
+		return err
+	}
 	if p.turns.set(turnKey(p.home, t.SessionID, t.ID), t) {
 		p.turned[t.SessionID]++
 	}
+	return nil
 }
 
 // takeSkill takes the image of a skill. Totals above what outcomes add up to are
 // claimed: those of a host that knows no outcomes.
-func (p *projection) takeSkill(sk Skill) {
+func (p *projection) takeSkill(sk Skill) error {
+	if err := sk.check(); err != nil {
+		return err
+	}
 	key := skillKey(sk.Scope, sk.Slug)
 	if counted := p.sums[key].shownBy(Skill{}); sk.Uses > counted.Uses || sk.Wins > counted.Wins {
-		claim := p.claims[key]
-		p.claims[key] = outcomeSums{
-			uses: max(claim.uses, uint64(max(0, sk.Uses-counted.Uses))), wins: max(claim.wins, uint64(max(0, sk.Wins-counted.Wins))),
-		}
+		known := p.claims[key]
+		p.claims[key] = claim{uses: max(known.uses, sk.Uses-counted.Uses), wins: max(known.wins, sk.Wins-counted.Wins)}
 	}
 	sk.Uses, sk.Wins = 0, 0
 	p.skills.set(key, sk)
+	return nil
 }
 
-func (p *projection) takeOutcome(o Outcome) {
+func (p *projection) takeItem(it MemoryItem) error {
+	if err := it.check(); err != nil {
+		return err
+	}
+	p.items.set(memoryKey(it.Scope, it.ID), it)
+	return nil
+}
+
+func (p *projection) takeOutcome(o Outcome) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	key, skill := outcomeKey(o), skillKey(o.Scope, o.Slug)
 	p.sums[skill] = p.sums[skill].minus(sumsOf(p.outcomes.get(key))).plus(sumsOf(o))
 	p.outcomes.set(key, o)
+	return nil
 }
 
 func (p *projection) applyOutcome(payload map[string]any) error {
@@ -153,8 +182,7 @@ func (p *projection) applyOutcome(payload map[string]any) error {
 	if err != nil {
 		return err
 	}
-	p.takeOutcome(o)
-	return nil
+	return p.takeOutcome(o)
 }
 
 // hide drops the image of a record that a later version of it hides.
@@ -219,24 +247,25 @@ func keep[T any](images *images[T], rec *merge.Record, scope Scope, decode func(
 	return err != nil
 }
 
-// begin starts from a snapshot instead of from nothing.
-func (p *projection) begin(s Snapshot) {
+// begin starts from a snapshot instead of from nothing. Errors: ErrInvalid.
+func (p *projection) begin(s Snapshot) error {
 	p.lastSeq, p.saved = s.LastSeq, s.LastSeq
-	for _, t := range s.Turns {
-		p.takeTurn(t)
+	return cmp.Or(
+		takeAll(s.Turns, p.takeTurn),
+		takeAll(s.Sessions, func(ses Session) error { return p.takeSession(ses, p.turned[ses.ID]) }),
+		takeAll(s.Outcomes, p.takeOutcome),
+		takeAll(s.Skills, p.takeSkill),
+		takeAll(s.Items, p.takeItem),
+	)
+}
+
+func takeAll[T any](list []T, take func(T) error) error {
+	for i := range list {
+		if err := take(list[i]); err != nil {
+			return err
+		}
 	}
-	for _, ses := range s.Sessions {
-		p.sessions.set(sessionKey(p.home, ses.ID), discount(ses, p.turned[ses.ID]))
-	}
-	for _, o := range s.Outcomes {
-		p.takeOutcome(o)
-	}
-	for _, sk := range s.Skills {
-		p.takeSkill(sk)
-	}
-	for _, it := range s.Items {
-		p.items.set(memoryKey(it.Scope, it.ID), it)
-	}
+	return nil
 }
 
 // snapshot returns what was folded.

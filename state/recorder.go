@@ -161,9 +161,9 @@ func countOutcomes(r *store.Reader, records []merge.Record, payload map[string]a
 			return err
 		}
 		if before != nil {
-			sums = sums.minus(outcomeSums{uint64(before.Uses), uint64(before.Wins), 0})
+			sums = sums.minus(sumsOf(*before))
 		}
-		sums = sums.plus(outcomeSums{uint64(o.Uses), uint64(o.Wins), 0})
+		sums = sums.plus(sumsOf(o))
 	}
 	counted := sums.shownBy(Skill{})
 	image["Uses"], image["Wins"] = int64(counted.Uses), int64(counted.Wins)

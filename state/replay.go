@@ -74,8 +74,8 @@ func foldWith(ctx context.Context, log eventlog.Log, cfg *Config) (Snapshot, *pr
 	if err != nil {
 		return Snapshot{}, nil, err
 	}
-	if found {
-		p.begin(saved)
+	if found && p.begin(saved) != nil { // as good as none
+		p = newProjection(home, cfg.upcasters)
 	}
 	if err := p.fold(ctx, log); err != nil {
 		return Snapshot{}, nil, err

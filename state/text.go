@@ -17,6 +17,9 @@ const keyBytesMax = 256
 
 // keyText returns s in form NFC, or ErrInvalid when it cannot be part of a key.
 func keyText(what, s string) (string, error) {
+	if isPlain(s) {
+		return s, nil
+	}
 	if s == "" {
 		return "", fmt.Errorf("%w: empty %s", ErrInvalid, what)
 	}
@@ -31,6 +34,17 @@ func keyText(what, s string) (string, error) {
 		return "", fmt.Errorf("%w: %s %.60q has a control character", ErrInvalid, what, s)
 	}
 	return s, nil
+}
+
+// isPlain reports whether a text is one of those that nearly all keys are, about
+// which there is nothing to ask: printable ASCII of a length that is allowed.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= keyBytesMax
 }
 
 // idText is keyText for ids.
