@@ -127,7 +127,7 @@ func (m memory) Recall(ctx context.Context, query RecallQuery) ([]MemoryItem, er
 	matches := func(it *MemoryItem) bool { return q.matches(it.Content, it.Kind, it.Source) }
 	scope, err := scopeText(query.Scope)
 	if err != nil {
-		return []MemoryItem{}, nil //nolint:nilerr // a scope that cannot be written holds nothing
+		return nothing[MemoryItem](ctx, m.replica)
 	}
 	if scope == (Scope{}) {
 		return m.newest(ctx, query.Limit, matches, indexMemoryAll)
@@ -138,7 +138,7 @@ func (m memory) Recall(ctx context.Context, query RecallQuery) ([]MemoryItem, er
 func (m memory) List(ctx context.Context, scope Scope, kind string) ([]MemoryItem, error) {
 	scope, err := scopeText(scope)
 	if err != nil {
-		return []MemoryItem{}, nil //nolint:nilerr // a scope that cannot be written holds nothing
+		return nothing[MemoryItem](ctx, m.replica)
 	}
 	matches := func(it *MemoryItem) bool { return kind == "" || it.Kind == kind }
 	return m.newest(ctx, 0, matches, indexMemoryIn, scopeID(scope))

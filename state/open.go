@@ -188,6 +188,15 @@ func (p *replica) view(ctx context.Context, fn func(r *store.Reader) error) erro
 	return p.store.View(fn)
 }
 
+// nothing is what a scope that cannot be written holds; like any other list, it
+// fails when the provider is closed. Errors: those of view.
+func nothing[T any](ctx context.Context, p *replica) ([]T, error) {
+	if err := p.view(ctx, func(*store.Reader) error { return nil }); err != nil {
+		return nil, err
+	}
+	return []T{}, nil
+}
+
 // write commits the one version that build returns, or nothing. build may run
 // several times.
 func (p *replica) write(ctx context.Context, lock string, build func(r *store.Reader) (merge.Record, error)) error {

@@ -121,11 +121,11 @@ func (s skills) GetIn(ctx context.Context, scope Scope, slug string) (Skill, err
 }
 
 func (s skills) List(ctx context.Context, scope Scope) ([]Skill, error) {
-	list := []Skill{}
 	scope, err := scopeText(scope)
 	if err != nil {
-		return list, nil //nolint:nilerr // a scope that cannot be written holds nothing
+		return nothing[Skill](ctx, s.replica)
 	}
+	list := []Skill{}
 	err = s.view(ctx, func(r *store.Reader) error {
 		return scanIndex(r, func(name []string, _ []byte) (bool, error) {
 			sk, err := countedSkill(r, skillKey(scope, name[0]))
