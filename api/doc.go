@@ -18,7 +18,7 @@
 //	POST   /v1/sessions            body                  create
 //	GET    /v1/sessions/{id}
 //	DELETE /v1/sessions/{id}
-//	GET    /v1/sessions/{id}/turns                       its transcript
+//	GET    /v1/sessions/{id}/turns    after, limit       its transcript, or a page of it: after a seq
 //	POST   /v1/sessions/{id}/turns body                  append
 //	GET    /v1/conflicts
 //	GET    /v1/records/{kind}/{key}/versions  scope      every version of a record of any kind

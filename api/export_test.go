@@ -4,4 +4,5 @@ package api
 var (
 	AllowUser        = allowUser
 	HasLoneSurrogate = hasLoneSurrogate
+	PageOf           = pageOf
 )

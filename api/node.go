@@ -30,7 +30,7 @@ func (b nodeBackend) Status(ctx context.Context) (wire.Status, error) {
 		ID: st.ID.String(), Name: st.Name, Fleet: hex.EncodeToString(st.Fleet[:]),
 		Records: st.Records, Root: st.Root, Conflicts: st.Conflicts, Parked: st.Parked,
 		Addresses: append([]string{}, st.Addrs...), Store: b.node.State().Name(),
-		Members: wireMembers(st.Members, st.Addrs),
+		Members: wireMembers(st.Members),
 	}, nil
 }
 
@@ -39,24 +39,15 @@ func (b nodeBackend) Members(ctx context.Context) ([]wire.Member, error) {
 	if err != nil {
 		return nil, nodeProblem(err)
 	}
-	own, err := b.node.Addrs()
-	if err != nil && !errors.Is(err, node.ErrNotRunning) {
-		return nil, nodeProblem(err)
-	}
-	return wireMembers(members, own), nil
+	return wireMembers(members), nil
 }
 
-// wireMembers shows members; own are the addresses of this node, which its book
-// of others does not hold.
-func wireMembers(members []node.Member, own []string) []wire.Member {
+func wireMembers(members []node.Member) []wire.Member {
 	list := make([]wire.Member, 0, len(members))
 	for _, m := range members {
 		w := wire.Member{
 			ID: m.ID.String(), Name: m.Name, Role: m.Role.String(), State: strings.ReplaceAll(string(m.State), " ", "_"),
 			Behind: m.Lacks, Ahead: m.Behind, Why: m.Why, Addresses: append([]string{}, m.Addrs...),
-		}
-		if m.State == node.MemberSelf {
-			w.Addresses = append(w.Addresses, own...)
 		}
 		if !m.Since.IsZero() {
 			since := m.Since.UTC()

@@ -57,6 +57,19 @@ func (p *params) count(name string) int {
 	return n
 }
 
+// place returns a parameter that is a number from 0, 0 when it is absent.
+func (p *params) place(name string) int64 {
+	text := p.text(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		p.fail(wire.CodeBadRequest, fmt.Sprintf("parameter %s is %.60q, not a number from 0", name, text))
+	}
+	return n
+}
+
 // scope returns the scope that the query names; ok is false when it names none.
 func (p *params) scope() (scope state.Scope, ok bool) {
 	for _, f := range []struct {

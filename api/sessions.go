@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/state"
@@ -61,18 +62,41 @@ func (s sessions) delete(r *http.Request) (reply, error) {
 }
 
 func (s sessions) turns(r *http.Request) (reply, error) {
-	if err := paramsOf(r).done(); err != nil {
+	p := paramsOf(r)
+	after, limit := p.place("after"), p.count("limit")
+	if err := p.done(); err != nil {
 		return reply{}, err
 	}
 	found, err := s.store.Turns(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return reply{}, err
 	}
+	found = pageOf(found, after, limit)
 	list := wire.TurnList{SchemaVersion: wire.SchemaVersion, Turns: make([]wire.Turn, 0, len(found))}
 	for _, t := range found {
 		list.Turns = append(list.Turns, wireTurn(t))
 	}
 	return ok(list), nil
+}
+
+// pageOf returns the turns after a number, at most limit (0: all) and those that
+// share the number of the last: turns of machines that were apart have one number,
+// and the next page begins after it.
+func pageOf(turns []state.Turn, after int64, limit int) []state.Turn {
+	begin, _ := slices.BinarySearchFunc(turns, after, func(t state.Turn, after int64) int {
+		if t.Seq > after {
+			return 1
+		}
+		return -1
+	})
+	page := turns[begin:]
+	if limit == 0 || limit >= len(page) {
+		return page
+	}
+	for limit < len(page) && page[limit].Seq == page[limit-1].Seq {
+		limit++
+	}
+	return page[:limit]
 }
 
 func (s sessions) append(w http.ResponseWriter, r *http.Request) (reply, error) {

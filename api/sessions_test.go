@@ -9,6 +9,7 @@ import (
 
 	"github.com/fleetsync/fleetd/api"
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/state"
 )
 
 func TestASessionIsCreatedTalkedInAndDeleted(t *testing.T) {
@@ -86,7 +87,10 @@ func TestASessionThatNobodyCanMeanIsRefused(t *testing.T) {
 		"a turn with an id that is a path":  {"POST", "/v1/sessions/s/turns", `{"id":".","role":"user","content":"x"}`, wire.CodeInvalid},
 		"a turn whose body names a session": {"POST", "/v1/sessions/s/turns", `{"session_id":"s","role":"user","content":"x"}`, wire.CodeBadRequest},
 		"turns of nobody":                   {"GET", "/v1/sessions/nobody/turns", "", wire.CodeNotFound},
-		"turns with a parameter":            {"GET", "/v1/sessions/s/turns?limit=1", "", wire.CodeBadRequest},
+		"turns with a parameter":            {"GET", "/v1/sessions/s/turns?offset=1", "", wire.CodeBadRequest},
+		"turns after less than nothing":     {"GET", "/v1/sessions/s/turns?after=-1", "", wire.CodeBadRequest},
+		"turns after what is no number":     {"GET", "/v1/sessions/s/turns?after=x", "", wire.CodeBadRequest},
+		"no turns at all":                   {"GET", "/v1/sessions/s/turns?limit=0", "", wire.CodeBadRequest},
 		"sessions with a parameter":         {"GET", "/v1/sessions?project=x", "", wire.CodeBadRequest},
 		"a method that turns lack":          {"DELETE", "/v1/sessions/s/turns", "", wire.CodeMethod},
 	}
@@ -94,5 +98,33 @@ func TestASessionThatNobodyCanMeanIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			refused(t, ask(t, h, test.method, test.target, test.body), test.want)
 		})
+	}
+}
+
+// TestPagesOfATranscript have every turn once, those too that share a number.
+func TestPagesOfATranscript(t *testing.T) {
+	turns := []state.Turn{}
+	for _, seq := range []int64{1, 2, 2, 2, 3, 4, 4} {
+		turns = append(turns, state.Turn{Seq: seq})
+	}
+	for limit, want := range map[int][]int{0: {7}, 1: {1, 3, 1, 2}, 2: {4, 3}, 3: {4, 3}, 5: {5, 2}, 6: {7}, 9: {7}} {
+		var lengths []int
+		var all []state.Turn
+		for after := int64(0); len(all) < len(turns); after = all[len(all)-1].Seq {
+			page := api.PageOf(turns, after, limit)
+			if len(page) == 0 {
+				t.Fatalf("pages of %d: nothing after %d", limit, after)
+			}
+			lengths, all = append(lengths, len(page)), append(all, page...)
+		}
+		if diff := cmp.Diff(want, lengths); diff != "" {
+			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
+		}
+		if diff := cmp.Diff(turns, all); diff != "" {
+			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
+		}
+	}
+	if page := api.PageOf(turns, 4, 1); len(page) != 0 {
+		t.Errorf("after the last: %v", page)
 	}
 }

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"github.com/fleetsync/fleetd/api/wire"
 )
@@ -32,10 +34,26 @@ func (c *Client) CreateSession(ctx context.Context, w wire.SessionWrite) (wire.S
 	return reply, err
 }
 
-// Turns returns the transcript of a live session. Codes: not_found.
-func (c *Client) Turns(ctx context.Context, sessionID string) (wire.TurnList, error) {
+// TurnQuery selects turns of a session. The zero value selects all.
+type TurnQuery struct {
+	// After selects turns whose Seq is larger: the Seq of the last of a page selects
+	// the next page.
+	After int64
+	// Limit caps the result, but for turns that share the Seq of the last; <= 0
+	// means no cap.
+	Limit int
+}
+
+// Turns returns the transcript of a live session, or a page of it. Codes:
+// not_found; bad_request for a negative After.
+func (c *Client) Turns(ctx context.Context, sessionID string, q TurnQuery) (wire.TurnList, error) {
+	query := url.Values{}
+	if q.After != 0 {
+		query.Set("after", strconv.FormatInt(q.After, 10))
+	}
+	setLimit(query, q.Limit)
 	var list wire.TurnList
-	err := c.call(ctx, http.MethodGet, "/v1/sessions/"+segment(sessionID)+"/turns", nil, nil, &list)
+	err := c.call(ctx, http.MethodGet, "/v1/sessions/"+segment(sessionID)+"/turns", query, nil, &list)
 	return list, err
 }
 

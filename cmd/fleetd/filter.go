@@ -65,3 +65,24 @@ func (l *limitFlag) Set(text string) error {
 }
 
 func (*limitFlag) Type() string { return "number" }
+
+// afterFlag is the value of --after: a number from 0, zero when it is not given.
+type afterFlag int64
+
+func (f *afterFlag) String() string {
+	if *f == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(*f), 10)
+}
+
+func (f *afterFlag) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return errors.New("want a number from 0")
+	}
+	*f = afterFlag(n)
+	return nil
+}
+
+func (*afterFlag) Type() string { return "number" }

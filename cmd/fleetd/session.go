@@ -68,10 +68,17 @@ func (a *app) sessionTurns() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "turns ID", Short: "the turns of one session, in order", Args: cobra.ExactArgs(1),
 		Long: `Lists the turns of a session in the order that every machine shows, each in one
-line; -o json has them whole.`,
+line; -o json has them whole. With --limit it prints a page, and with --after and
+the number of its last turn the next one. Turns of machines that were apart may
+have one number: they are never divided, so a page may be longer by those.`,
+		Example: `  fleetd session turns 019f-talk --limit 50
+  fleetd session turns 019f-talk --limit 50 --after 50`,
 	}
+	var query client.TurnQuery
+	cmd.Flags().Var((*afterFlag)(&query.After), "after", "only turns with a larger number (default all)")
+	cmd.Flags().Var((*limitFlag)(&query.Limit), "limit", "at most so many (default all)")
 	return a.ask(cmd, func(ctx context.Context, c *client.Client, args []string) error {
-		list, err := c.Turns(ctx, args[0])
+		list, err := c.Turns(ctx, args[0], query)
 		if err != nil {
 			return a.explainSession(err, "")
 		}
