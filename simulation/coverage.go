@@ -85,9 +85,9 @@ type Marker string
 const (
 	SometimesFeed           Marker = "feed pull"
 	SometimesPage           Marker = "page transfer"
-	SometimesPageResumed    Marker = "page transfer resumed"
+	SometimesDivided        Marker = "spans divided"
+	SometimesListed         Marker = "span listed"
 	SometimesCursorInvalid  Marker = "cursor invalid"
-	SometimesForcedListing  Marker = "forced listing"
 	SometimesGossip         Marker = "gossip applied"
 	SometimesAnnounced      Marker = "gossip announced"
 	SometimesParked         Marker = "parked"
@@ -206,7 +206,7 @@ func AllFaults() []Fault {
 // AllMarkers returns every marker.
 func AllMarkers() []Marker {
 	return []Marker{
-		SometimesFeed, SometimesPage, SometimesPageResumed, SometimesCursorInvalid, SometimesForcedListing,
+		SometimesFeed, SometimesPage, SometimesDivided, SometimesListed, SometimesCursorInvalid,
 		SometimesGossip, SometimesAnnounced, SometimesParked, SometimesParkedFuture, SometimesReleased,
 		SometimesConflict, SometimesDelete, SometimesRevival, SometimesTimeout, SometimesFastForward,
 		SometimesUnacknowledged, SometimesDamageNoticed, SometimesRefused, SometimesWithheld, SometimesOwnRead, SometimesForeignRead,

@@ -160,7 +160,7 @@ func (d *dialect) value() []byte {
 
 // stranger is a message of a type that no build knows.
 func (d *dialect) stranger() []byte {
-	kinds := []fleetsync.MessageType{9, 10, 13, 17, typeNewer, 255}
+	kinds := []fleetsync.MessageType{13, 16, 17, typeNewer, 255}
 	return frameOf(kinds[d.dice.IntN(len(kinds))], d.value())
 }
 

@@ -46,7 +46,7 @@ const (
 	RouteGossip    Route = "gossip"    // each hop of a gossip message is one
 	RouteFeed      Route = "feed"      // a partner's change feed
 	RouteGet       Route = "get"       // single records
-	RoutePage      Route = "page"      // a section in key order
+	RoutePage      Route = "page"      // by ranges of keys
 	RouteOther     Route = "other"     // busy, errors, imports
 )
 
@@ -262,6 +262,17 @@ func routeOf(m fleetsync.MessageType) (Route, string) {
 		return RouteHello, "bye"
 	case fleetsync.TypeHeartbeat:
 		return RouteHeartbeat, "heartbeat"
+	case fleetsync.TypeBusy:
+		return RouteOther, "busy"
+	case fleetsync.TypeError:
+		return RouteOther, "error"
+	default:
+		return routeOfExchange(m)
+	}
+}
+
+func routeOfExchange(m fleetsync.MessageType) (Route, string) {
+	switch m {
 	case fleetsync.TypeChanges:
 		return RouteFeed, "changes"
 	case fleetsync.TypeChangesPage:
@@ -272,18 +283,19 @@ func routeOf(m fleetsync.MessageType) (Route, string) {
 		return RouteGet, "get"
 	case fleetsync.TypeRecords:
 		return RouteGet, "records"
+	case fleetsync.TypeRecon:
+		return RoutePage, "question"
+	case fleetsync.TypeReconAnswer:
+		return RoutePage, "answer"
 	case fleetsync.TypePageReq:
 		return RoutePage, "page request"
 	case fleetsync.TypePage:
 		return RoutePage, "page"
 	case fleetsync.TypeBlobGet, fleetsync.TypeBlob:
 		return RouteOther, "blob"
-	case fleetsync.TypeBusy:
-		return RouteOther, "busy"
-	case fleetsync.TypeError:
-		return RouteOther, "error"
+	default:
+		return RouteOther, "message"
 	}
-	return RouteOther, "message"
 }
 
 func routeOfStore(p store.Path) Route {

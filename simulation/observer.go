@@ -49,10 +49,16 @@ func (o *observer) received(r *Replica, from int, m fleetsync.Message, frame []b
 		o.cover.sometimes(SometimesCursorInvalid)
 	case *fleetsync.Busy:
 		o.cover.sometimes(SometimesBusy)
-	case *fleetsync.PageReq:
-		if len(m.After) > 0 {
-			o.cover.sometimes(SometimesPageResumed)
+	case *fleetsync.Recon:
+		if len(m.Spans) > 1 {
+			o.cover.sometimes(SometimesDivided)
 		}
+	case *fleetsync.ReconAnswer:
+		if len(m.Items) > 0 {
+			o.cover.sometimes(SometimesListed)
+		}
+	case *fleetsync.Page:
+		o.cover.sometimes(SometimesPage)
 	}
 }
 
@@ -96,10 +102,6 @@ func (o *observer) countPath(b *store.Batch, res store.Result) {
 		o.cover.sometimes(SometimesFastForward)
 	case b.Path == store.PathFeed:
 		o.cover.sometimes(SometimesFeed)
-	case b.Path == store.PathReconcile && b.Resume != nil:
-		o.cover.sometimes(SometimesPage)
-	case b.Path == store.PathReconcile && b.Cursor == nil:
-		o.cover.sometimes(SometimesForcedListing)
 	}
 }
 
@@ -107,9 +109,6 @@ func moves(b *store.Batch) string {
 	text := ""
 	if b.Cursor != nil {
 		text = ", cursor " + b.Cursor.Section.String()
-	}
-	if b.Resume != nil {
-		text += ", resume " + b.Resume.Section.String()
 	}
 	return text
 }
@@ -147,13 +146,23 @@ func describe(m fleetsync.Message) string {
 	case *fleetsync.Records:
 		return fmt.Sprintf("records %d: %d answered, %d records", m.ID, m.Answered, len(m.Records))
 	case *fleetsync.PageReq:
-		return fmt.Sprintf("page request %d of %s after %q", m.ID, sectionName(m.Section), m.After)
+		return fmt.Sprintf("page request %d of %s after %q up to %q", m.ID, sectionName(m.Section), m.After, m.UpTo)
 	case *fleetsync.Page:
 		return fmt.Sprintf("page %d: %d records, head %d, done %t", m.ID, len(m.Records), m.Head, m.Done)
 	case *fleetsync.Busy:
 		return fmt.Sprintf("busy %d", m.ID)
 	case *fleetsync.Error:
 		return fmt.Sprintf("error %d: code %d %s", m.ID, m.Code, m.Text)
+	}
+	return describeRecon(m)
+}
+
+func describeRecon(m fleetsync.Message) string {
+	switch m := m.(type) {
+	case *fleetsync.Recon:
+		return fmt.Sprintf("question %d about %d spans of %s after %q", m.ID, len(m.Spans), sectionName(m.Section), m.After)
+	case *fleetsync.ReconAnswer:
+		return fmt.Sprintf("answer %d: %d spans, %d items, as of %d", m.ID, len(m.Spans), len(m.Items), m.Head)
 	}
 	return fmt.Sprintf("message %d", m.Type())
 }

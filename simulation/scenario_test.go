@@ -121,7 +121,7 @@ func TestWritesDuringAPageTransfer(t *testing.T) {
 		c.Do(simulation.Step{Act: simulation.ActWrite, Replica: 0, Count: 1 + 6*k}) // before most others in order
 		c.Do(simulation.Step{Act: simulation.ActAudit})
 	}
-	if n := c.Coverage().Markers[simulation.SometimesPageResumed]; n < 10 {
+	if n := c.Coverage().Markers[simulation.SometimesPage]; n < 10 {
 		t.Errorf("%d pages, want a long transfer", n)
 	}
 	finish(t, c)
@@ -170,8 +170,8 @@ func TestAFullRoomIsNotPassed(t *testing.T) {
 	if err := c.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if c.Coverage().Markers[simulation.SometimesRefused] == 0 || c.Coverage().Markers[simulation.SometimesPageResumed] == 0 {
-		t.Errorf("nothing was refused, or no transfer was resumed: %s", c.Coverage())
+	if c.Coverage().Markers[simulation.SometimesRefused] == 0 || c.Coverage().Markers[simulation.SometimesPage] == 0 {
+		t.Errorf("nothing was refused, or no page was fetched: %s", c.Coverage())
 	}
 	finish(t, c)
 }

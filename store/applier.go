@@ -110,12 +110,9 @@ func (s *Store) lead(leader *request) {
 			req.turn <- struct{}{}
 		}
 	}()
-	if leader.prepare != nil {
-		if leader.err = leader.prepare(); leader.err != nil || leader.empty() {
-			return
-		}
+	if !s.carryOut(leader, group) {
+		return
 	}
-	s.commit(group)
 	if s.cfg.OnCommit == nil {
 		return
 	}
@@ -124,4 +121,18 @@ func (s *Store) lead(leader *request) {
 			s.cfg.OnCommit(req.commit)
 		}
 	}
+}
+
+// carryOut commits a group, while no digest is being built. It reports false
+// when there was nothing to commit.
+func (s *Store) carryOut(leader *request, group []*request) (committed bool) {
+	s.digests.building.Lock()
+	defer s.digests.building.Unlock()
+	if leader.prepare != nil {
+		if leader.err = leader.prepare(); leader.err != nil || leader.empty() {
+			return false
+		}
+	}
+	s.commit(group)
+	return true
 }

@@ -1,6 +1,10 @@
 package store
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/fleetsync/fleetd/merge"
+)
 
 // commit writes the requests of a group in one engine update and sets their
 // outcomes. A request that fails by itself does not touch the others; when the
@@ -60,11 +64,15 @@ func fail(group []*request, err error) {
 }
 
 // adopt makes the memory of the store follow a transaction that is durable.
+// The digests come first: the head of a section never shows before what it is
+// the head of.
 func (s *Store) adopt(g *stage) {
+	cuts := s.digests.adopt(g.moves)
 	s.sections.adopt(g.changed)
 	s.parked.adopt(g.parked)
 	s.blobs.adopt(g.blobs)
 	s.moveTail(g.tail)
+	s.recut(cuts)
 }
 
 // settleDoubt reads the memory of the store back from the engine after an
@@ -86,7 +94,14 @@ func (s *Store) settleDoubt() error {
 		if err != nil {
 			return err
 		}
-		s.sections.replace(states)
+		sections := newSectionTable(states)
+		b := newBuilder(map[merge.Section]*buckets{}, sections.ordinals())
+		if _, err := b.rows(tx, 0); err != nil {
+			return err
+		}
+		sections.prove(b.prove)
+		s.digests.replace(b.of)
+		s.sections.replace(sections)
 		s.parked = parked
 		s.moveTail(end)
 		return nil

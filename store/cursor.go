@@ -21,14 +21,6 @@ type CursorMove struct {
 	Cursor  Cursor
 }
 
-// ResumeMove sets the point from which a page transfer from a peer goes on
-// after an interruption: opaque to the store, at most 4 KiB, nil when done.
-type ResumeMove struct {
-	Peer    merge.InstanceID
-	Section merge.Section
-	Point   []byte
-}
-
 func appendCursor(dst []byte, c Cursor) []byte {
 	dst = append(dst, c.Store[:]...)
 	dst = appendUint64(dst, uint64(c.Incarnation))
@@ -47,42 +39,22 @@ func decodeCursor(b []byte) (Cursor, error) {
 }
 
 func (g *stage) moveCursor(m *CursorMove) {
-	key := peerKey(prefixCursor, m.Peer, g.section(m.Section).ordinal)
+	key := peerKey(m.Peer, g.section(m.Section).ordinal)
 	g.finish(key, appendCursor(nil, m.Cursor))
-}
-
-func (g *stage) moveResume(m *ResumeMove) {
-	key := peerKey(prefixResume, m.Peer, g.section(m.Section).ordinal)
-	if m.Point == nil {
-		g.delete(key)
-		return
-	}
-	g.finish(key, append([]byte(nil), m.Point...))
 }
 
 // Cursor returns this store's position in a peer's feed of a section. Errors:
 // ErrNotFound when there is none, ErrCorrupt.
 func (r *Reader) Cursor(peer merge.InstanceID, sec merge.Section) (Cursor, error) {
-	value, err := r.peerValue(prefixCursor, peer, sec)
+	n, ok := r.table.of(sec)
+	if !ok {
+		return Cursor{}, ErrNotFound
+	}
+	value, err := get(r.tx, peerKey(peer, n))
 	if err != nil {
 		return Cursor{}, err
 	}
 	return decodeCursor(value)
-}
-
-// Resume returns the resume point of a page transfer from a peer. Errors:
-// ErrNotFound when there is none, ErrCorrupt.
-func (r *Reader) Resume(peer merge.InstanceID, sec merge.Section) ([]byte, error) {
-	value, err := r.peerValue(prefixResume, peer, sec)
-	return append([]byte(nil), value...), err
-}
-
-func (r *Reader) peerValue(prefix string, peer merge.InstanceID, sec merge.Section) ([]byte, error) {
-	n, ok := r.table.of(sec)
-	if !ok {
-		return nil, ErrNotFound
-	}
-	return get(r.tx, peerKey(prefix, peer, n))
 }
 
 // CursorState is what a store says of a position in its own feed.

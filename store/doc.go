@@ -49,9 +49,8 @@
 //     noticed by whoever reads the key; s/, h/, i/ 1, b/r and, of heads, e/ by Verify
 //     alone; other rows of blobs by whoever reads the content, and it is wanted
 //     from then on. Of other events, parked versions, rows of the indexer, cursors,
-//     resume points, incarnations and local values nobody knows that they were
-//     there. Cursors and resume points are made again, and cost one
-//     reconciliation; a parked version comes again when it shows in the roots of
+//     incarnations and local values nobody knows that they were there. Cursors are
+//     made again, and cost one reconciliation; a parked version comes again when it shows in the roots of
 //     others; index rows and local values stay lost (storetest lost rows). Nothing
 //     but blobs is repaired yet: a store that lost a row of s/ cannot offer that version,
 //     and one that lost a row of v/ holds less than its partners until a

@@ -24,6 +24,8 @@ var (
 	// ErrFailed is returned once the engine has failed in the middle of a
 	// commit: what it has in memory is not to be trusted until it is opened anew.
 	ErrFailed = errors.New("store: engine failed, it must be opened anew")
+	// ErrNotReady is returned for the digest of a span until Store.Ready.
+	ErrNotReady = errors.New("store: digests are still being built")
 	// ErrFormat is returned by Open for a store that a newer build wrote.
 	ErrFormat = errors.New("store: unknown format version")
 	// ErrIncomplete is returned for content of which not every chunk is here yet.

@@ -68,7 +68,7 @@ func (g *stage) insert(req *request, e *entry) error {
 	if err := g.refer(ks, &e.rec, h.Seq); err != nil {
 		return err
 	}
-	g.effects = append(g.effects, effect{sec: ks.sec, hash: h.Hash, seq: h.Seq})
+	g.effects = append(g.effects, effect{newMove(ks, &h, false), h.Seq})
 	for i := range covered {
 		g.cover(req, ks, &covered[i])
 	}
@@ -122,7 +122,7 @@ func (g *stage) cover(req *request, ks *keyState, h *Held) {
 	g.arena.keep(key)
 	g.delete(key)
 	g.setPast(ks, h)
-	g.effects = append(g.effects, effect{sec: ks.sec, hash: h.Hash})
+	g.effects = append(g.effects, effect{move: newMove(ks, h, true)})
 	req.commit.Covered = append(req.commit.Covered, Ref{ks.key, h.Writer, h.Hash})
 }
 

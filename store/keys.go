@@ -21,7 +21,6 @@ import (
 //	i/ 1 sec8 KEY            the key has conflicts
 //	i/ 2 name                the indexer's row
 //	c/ peer sec8             cursor in that peer's feed
-//	p/ peer sec8             resume point of a page transfer from that peer
 //	q/ sec8 KEY itemHash32   parked version: reason, path, who delivered it, record
 //	b/c hash32 chunk4        chunk of a blob, 256 KiB each but the last
 //	b/r hash32 sec8          how many held and history versions of the section refer to the blob
@@ -47,7 +46,6 @@ const (
 	prefixConflict    = "i/\x01"
 	prefixIndex       = "i/\x02"
 	prefixCursor      = "c/"
-	prefixResume      = "p/"
 	prefixParked      = "q/"
 	prefixChunk       = "b/c"
 	prefixBlobRef     = "b/r"
@@ -100,8 +98,8 @@ func eventKey(dst []byte, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, prefixEvent...), seq)
 }
 
-func peerKey(prefix string, peer merge.InstanceID, sec ordinal) []byte {
-	key := append([]byte(prefix), peer...)
+func peerKey(peer merge.InstanceID, sec ordinal) []byte {
+	key := append([]byte(prefixCursor), peer...)
 	return binary.BigEndian.AppendUint64(key, uint64(sec))
 }
 

@@ -39,8 +39,6 @@ const (
 	// parkedPerPeerBytesMax those that one peer has delivered.
 	parkedBytesMax        = 256 << 20
 	parkedPerPeerBytesMax = 32 << 20
-	// resumeBytesMax bounds a resume point.
-	resumeBytesMax = 4 << 10
 	// localBytesMax bounds one node-private value.
 	localBytesMax = 256 << 10
 	// indexBytesMax bounds one index row, name and value.

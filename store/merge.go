@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
@@ -20,9 +19,8 @@ type Batch struct {
 	Records []merge.Record
 	// Park are versions that must wait.
 	Park []Parked
-	// Cursor and Resume, when set, move with the last of the batch.
+	// Cursor, when set, moves with the last of the batch.
 	Cursor *CursorMove
-	Resume *ResumeMove
 }
 
 // Result counts what became of the versions of a batch.
@@ -56,16 +54,13 @@ func (r Result) Add(o Result) Result {
 // no harm. Errors: that of ctx before a part, ErrCorrupt, ErrClosed, the
 // engine's.
 func (s *Store) Merge(ctx context.Context, b Batch) (Result, error) {
-	if b.Resume != nil && len(b.Resume.Point) > resumeBytesMax {
-		return Result{}, fmt.Errorf("%w: resume point of %d bytes", ErrTooLarge, len(b.Resume.Point))
-	}
 	var total Result
 	for {
 		var req *request
 		req, b = s.part(b)
 		last := len(b.Records)+len(b.Park) == 0
 		if last {
-			req.cursor, req.resume = b.Cursor, b.Resume
+			req.cursor = b.Cursor
 			req.unclean = total.Refused > 0
 		}
 		result, err := s.submitParts(ctx, req)
@@ -142,6 +137,6 @@ func (q *request) split() (first, second *request) {
 	}
 	first.entries, second.entries = q.entries[:e], q.entries[e:]
 	first.parks, second.parks = q.parks[:p], q.parks[p:]
-	second.cursor, second.resume, second.unclean = q.cursor, q.resume, q.unclean
+	second.cursor, second.unclean = q.cursor, q.unclean
 	return first, second
 }

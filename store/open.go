@@ -13,12 +13,13 @@ import (
 const formatVersion = 1
 
 // Open opens the store that an engine holds, or makes a new one in an empty
-// engine. Each opening is a new incarnation. The state of the sections is
-// computed again from the version rows; a section that is not as it was
-// written is Suspect. The Store owns the engine from then on, also when Open
-// fails. Errors: ErrFormat, ErrCorrupt, that of cfg.Rand, the engine's.
+// engine. Each opening is a new incarnation. The digests, and the state of the
+// sections with them, are computed again from the version rows, by
+// cfg.Background when there is one; a section that is not as it was written is
+// Suspect then. The Store owns the engine from then on, also when Open fails.
+// Errors: ErrFormat, ErrCorrupt, that of cfg.Rand, the engine's.
 func Open(engine Engine, cfg Config) (*Store, error) {
-	s := &Store{engine: engine, cfg: cfg.withDefaults(), idle: make(chan struct{})}
+	s := &Store{engine: engine, cfg: cfg.withDefaults(), digests: newDigests(), idle: make(chan struct{})}
 	s.stage = newStage(s)
 	if err := s.load(); err != nil {
 		return nil, errors.Join(err, engine.Close())
@@ -55,9 +56,6 @@ func (s *Store) load() error {
 		if err != nil {
 			return err
 		}
-		if err := recount(tx, states); err != nil {
-			return err
-		}
 		s.sections = newSectionTable(states)
 		if s.parked, err = loadParked(tx); err != nil {
 			return err
@@ -69,7 +67,14 @@ func (s *Store) load() error {
 		return err
 	}
 	s.clock = hlc.NewClock(s.cfg.Now, s.tail.stamp)
-	return s.rebuildIndex()
+	if err := s.rebuildIndex(); err != nil {
+		return err
+	}
+	if s.cfg.Background == nil {
+		return s.build()
+	}
+	s.cfg.Background(s.build)
+	return nil
 }
 
 // beginIncarnation makes the store's own rows when there are none, and records
@@ -138,45 +143,6 @@ func (s *Store) create(tx Txn) error {
 // put writes a value with its checksum. The value is copied.
 func put(tx Txn, key, value []byte) error {
 	return tx.Set(key, appendChecksum(append([]byte(nil), value...), key))
-}
-
-// recount computes count and sum of the sections from v/ and marks those that
-// differ from what was written, or hold a damaged row, as suspect. A damaged
-// row does not stop the opening: whoever reads it gets ErrCorrupt.
-func recount(tx Txn, states []SectionState) error {
-	counted := make([]SectionState, len(states))
-	for i := range states {
-		counted[i] = SectionState{Section: states[i].Section, Head: states[i].Head, Suspect: states[i].Suspect}
-	}
-	prefix := []byte(prefixVersions)
-	err := tx.Scan(prefix, successor(prefix), false, func(key, stored []byte) (bool, error) {
-		n, _, err := splitRowKey(prefixVersions, key, 0)
-		if err != nil || n == 0 || uint64(n) > uint64(len(states)) {
-			return false, fmt.Errorf("%w: key %q", ErrCorrupt, key)
-		}
-		state := &counted[n-1]
-		value, err := openValue(key, stored)
-		var versions row
-		if err == nil {
-			versions, err = decodeRow(value)
-		}
-		if err != nil {
-			state.Suspect = true
-			return true, nil //nolint:nilerr // the section is marked, and every read of the row returns the error
-		}
-		for i := range versions.held {
-			state.Count++
-			state.Sum = state.Sum.Add(versions.held[i].Hash)
-		}
-		return true, nil
-	})
-	for i := range states {
-		if counted[i].Count != states[i].Count || counted[i].Sum != states[i].Sum {
-			counted[i].Suspect = true
-		}
-		states[i] = counted[i]
-	}
-	return err
 }
 
 // rowBytes and heldBytes bound the stored form, for sizing buffers.

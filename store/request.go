@@ -15,7 +15,6 @@ type request struct {
 	parks  []parkWrite
 	chunks []chunkWrite
 	cursor *CursorMove
-	resume *ResumeMove
 	// unclean says that an earlier part was refused room: no cursor moves.
 	unclean bool
 	// prepare, when set, fills the request while nothing else can commit.
@@ -67,7 +66,7 @@ func (q *request) records() int { return len(q.entries) + len(q.parks) }
 
 // empty reports whether there is nothing to write.
 func (q *request) empty() bool {
-	return q.records()+len(q.locals)+len(q.chunks) == 0 && q.cursor == nil && q.resume == nil
+	return q.records()+len(q.locals)+len(q.chunks) == 0 && q.cursor == nil
 }
 
 // bytes estimates the keys and values that the request writes.

@@ -20,9 +20,9 @@ type SectionState struct {
 	Count int64
 	// Sum is the sum of their item hashes.
 	Sum Sum
-	// Suspect says that, at the last opening, the rows on the disk were not what
-	// the store had written: something is damaged or missing and must be fetched
-	// from peers.
+	// Suspect says that, when the digests of this opening or of an earlier one were
+	// built, the rows on the disk were not what the store had written: something is
+	// damaged or missing and must be fetched from peers.
 	Suspect bool
 }
 
@@ -170,11 +170,19 @@ func (t *sectionTable) adopt(changed []*stagedSection) {
 }
 
 // replace takes over what was read from the engine.
-func (t *sectionTable) replace(states []SectionState) {
-	fresh := newSectionTable(states)
+func (t *sectionTable) replace(fresh *sectionTable) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.table, t.states = fresh.table, fresh.states
+}
+
+// prove puts in the place of each state what fn makes of it.
+func (t *sectionTable) prove(fn func(n ordinal, written SectionState) SectionState) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.states {
+		t.states[i] = fn(ordinal(i+1), t.states[i])
+	}
 }
 
 // appendSectionRow appends the stored form of a section: text id, head8,

@@ -32,6 +32,8 @@ type stage struct {
 	// states is where new key states come from, a block at a time.
 	states []keyState
 
+	moves []move // of the members that succeeded
+
 	// What the member in hand did so far.
 	undo    []func()
 	saved   []savedKey
@@ -43,9 +45,8 @@ type op struct{ key, value []byte }
 
 // effect is what one version does to the digest of its section.
 type effect struct {
-	sec  *stagedSection
-	hash merge.Hash
-	seq  uint64 // of a version that is held since; 0 for one that is not any more
+	move
+	seq uint64 // of a version that is held since
 }
 
 type stagedSection struct {
@@ -89,7 +90,8 @@ func (g *stage) begin(tx Txn) {
 	clear(g.ops)
 	clear(g.touched)
 	clear(g.changed)
-	g.ops, g.touched, g.changed = g.ops[:0], g.touched[:0], g.changed[:0]
+	clear(g.moves)
+	g.ops, g.touched, g.changed, g.moves = g.ops[:0], g.touched[:0], g.changed[:0], g.moves[:0]
 	g.forget()
 	clear(g.keys)
 	clear(g.sections)
@@ -113,14 +115,16 @@ func (g *stage) member(req *request) {
 		req.result, req.commit = Result{}, Commit{}
 		return
 	}
-	for _, e := range g.effects {
-		if e.seq == 0 {
+	for i := range g.effects {
+		e := &g.effects[i]
+		g.moves = append(g.moves, e.move)
+		if e.leaves {
 			e.sec.state.Count--
-			e.sec.state.Sum = e.sec.state.Sum.Sub(e.hash)
+			e.sec.state.Sum = e.sec.state.Sum.Sub(e.item)
 			continue
 		}
 		e.sec.state.Count++
-		e.sec.state.Sum = e.sec.state.Sum.Add(e.hash)
+		e.sec.state.Sum = e.sec.state.Sum.Add(e.item)
 		e.sec.state.Head = e.seq
 	}
 }
@@ -166,13 +170,8 @@ func (g *stage) apply(req *request) error {
 	for _, w := range req.locals {
 		g.setRow(append([]byte(prefixLocal), w.name...), w.value)
 	}
-	if req.unclean || req.result.Refused > 0 {
-		return nil // what was refused must be asked for again
-	}
-	if req.resume != nil {
-		g.moveResume(req.resume)
-	}
-	if req.cursor != nil {
+	// What was refused must be asked for again.
+	if req.cursor != nil && !req.unclean && req.result.Refused == 0 {
 		g.moveCursor(req.cursor)
 	}
 	return nil

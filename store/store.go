@@ -29,6 +29,11 @@ type Config struct {
 	// before the caller's Write or Merge returns, in commit order, by the
 	// goroutine that commits. It must not block, nor call a method that writes.
 	OnCommit func(Commit)
+	// Background runs what may go on after Open has returned: a task that makes the
+	// digests from the rows, between commits, and ends with the store. Its error is
+	// that of the engine, or of rows that cannot be, and then Ready stays false. Nil
+	// has Open run it.
+	Background func(task func() error)
 	// HistoryMax bounds the covered versions that a key keeps; 0 means 50.
 	HistoryMax int
 	// ParkedMax bounds the parked versions; 0 means 65,536.
@@ -50,6 +55,7 @@ type Store struct {
 	// openings are the known incarnations, ascending; the last is this one.
 	openings []opening
 	sections *sectionTable
+	digests  *digests
 	applier  applier
 	locks    keyLocks
 	blobs    *blobNotes

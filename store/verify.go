@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/fleetsync/fleetd/merge"
 )
@@ -71,7 +72,7 @@ func (v *verifier) run() error {
 	if memory := v.r.store.end(); memory.seq != v.end.seq || memory.event != v.end.event {
 		v.wrong("tail is %+v on disk, %+v in memory", v.end, memory)
 	}
-	for _, step := range [...]func() error{v.keys, v.rowCounts, v.sections, v.events, v.quarantine, v.blobs} {
+	for _, step := range [...]func() error{v.keys, v.rowCounts, v.sections, v.digests, v.events, v.quarantine, v.blobs} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -232,6 +233,31 @@ func (v *verifier) sections() error {
 		}
 		if counted.Count != state.Count || counted.Sum != state.Sum || counted.Head > state.Head || state.Head > v.end.seq {
 			v.wrong("section %s is %+v, its rows say %+v", state.Section, state, counted)
+		}
+	}
+	return nil
+}
+
+// digests holds each bucket in memory to its rows.
+func (v *verifier) digests() error {
+	for _, state := range v.r.store.sections.list() {
+		var list []bucket
+		ready := v.r.store.digests.read(state.Section, func(b *buckets) { list = slices.Clone(b.list) })
+		if !ready {
+			return nil // still to be built, from these rows
+		}
+		for i := range list {
+			b, end := &list[i], Position("")
+			if i+1 < len(list) {
+				end = list[i+1].from[:list[i+1].bound] // also holds bound to what it promises
+			}
+			rows, err := v.r.digestRows(state.Section, &Span{b.from, end})
+			if err != nil {
+				return v.note(err)
+			}
+			if rows != b.Digest {
+				v.wrong("section %s holds %d versions from %q on, its digest says %d", state.Section, rows.Count, b.from, b.Count)
+			}
 		}
 	}
 	return nil

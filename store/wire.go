@@ -34,3 +34,28 @@ func (r *Reader) IsParked(k merge.Key, item merge.Hash) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// ParkedIn calls fn for the versions in q/ whose keys may have versions within a
+// span, by order key, until fn returns false. Errors: ErrCorrupt.
+func (r *Reader) ParkedIn(sec merge.Section, s Span, fn func(k merge.Key, item merge.Hash) (more bool)) error {
+	n, ok := r.table.of(sec)
+	if !ok || s.IsEmpty() {
+		return nil
+	}
+	prefix := appendSectionKey(nil, prefixParked, n)
+	return r.tx.Scan(append(prefix[:len(prefix):len(prefix)], s.firstRow()...), successor(prefix), false,
+		func(key, _ []byte) (bool, error) {
+			_, order, err := splitRowKey(prefixParked, key, len(merge.Hash{}))
+			if err != nil {
+				return false, err
+			}
+			if s.endsBefore(keyPosition(order)) {
+				return false, nil
+			}
+			k, err := parseOrder(sec, order)
+			if err != nil {
+				return false, err
+			}
+			return fn(k, merge.Hash(key[len(key)-len(merge.Hash{}):])), nil
+		})
+}

@@ -24,21 +24,16 @@ func (e *Engine) awaited(p *peer, id uint64, full bool) *pull {
 
 func (e *Engine) onChangesPage(p *peer, m *ChangesPage) {
 	pl := e.awaited(p, m.ID, !m.Done)
-	if pl == nil {
+	if pl == nil || !e.ofThisLife(pl, m.Incarnation) {
 		return
 	}
-	if !e.ofThisLife(pl, m.Incarnation) {
-		return
-	}
-	if m.Next < pl.after || !m.Done && (m.Next == pl.after || len(m.Entries)+len(m.Records) == 0) {
+	if pl.mode != byFeed || m.Next < pl.after || !m.Done && (m.Next == pl.after || len(m.Entries)+len(m.Records) == 0) {
 		e.breach(pl, fmt.Errorf("%w: page from %d to %d", ErrProtocol, pl.after, m.Next))
 		return
 	}
 	st := &step{pull: pl, peer: p.id, after: pl.after}
 	pl.after, pl.since, pl.ended = m.Next, p.incarnation, m.Done
-	if !pl.forced {
-		st.cursor = e.cursorMove(pl, store.Cursor{Store: p.store, Incarnation: p.incarnation, Seq: m.Next})
-	}
+	st.cursor = e.cursorMove(pl, store.Cursor{Store: p.store, Incarnation: p.incarnation, Seq: m.Next})
 	refs, err := e.missing(pl.section, m.Entries)
 	switch {
 	case errors.Is(err, ErrProtocol):
@@ -72,59 +67,35 @@ func (e *Engine) cursorMove(pl *pull, at store.Cursor) *store.CursorMove {
 	return &store.CursorMove{Peer: pl.peer.id, Section: pl.section, Cursor: at}
 }
 
-// onCursorInvalid turns a pull by the feed into a listing of everything.
+// onCursorInvalid turns a pull by the feed into one by ranges.
 func (e *Engine) onCursorInvalid(p *peer, m *CursorInvalid) {
 	pl := e.awaited(p, m.ID, false)
 	if pl == nil {
 		return
 	}
-	switch {
-	case pl.mode == byPages || pl.mode == byList && pl.after == 0:
-		e.breach(pl, fmt.Errorf("%w: cursor refused to a listing", ErrProtocol))
+	if pl.mode != byFeed || pl.after == 0 {
+		e.breach(pl, fmt.Errorf("%w: cursor refused to who has none", ErrProtocol))
 		return
-	case pl.mode == byList: // the peer came back as another while it was listed
+	}
+	if len(pl.steps) > 0 { // the peer came back as another while its feed was read
 		e.abort(pl)
 		return
 	}
 	e.counters.CursorsInvalid++
-	pl.mode, pl.after, pl.since, pl.inline = byList, 0, p.incarnation, false
+	e.reconcile(pl, store.Span{}, false)
 	e.askPage(pl)
 }
 
 func (e *Engine) onPage(p *peer, m *Page) {
 	pl := e.awaited(p, m.ID, !m.Done)
-	if pl == nil {
+	if pl == nil || !e.ofThisLife(pl, m.Incarnation) {
 		return
 	}
-	if !e.ofThisLife(pl, m.Incarnation) {
+	if pl.mode != byRanges || pl.ranges.gap == nil || len(pl.ranges.asked) > 0 {
+		e.breach(pl, fmt.Errorf("%w: page of what was not asked for", ErrProtocol))
 		return
 	}
-	if !m.Done && (string(m.Last) <= string(pl.key) || len(m.Records) == 0 || !isPosition(pl.section, m.Last)) {
-		e.breach(pl, fmt.Errorf("%w: page does not go on", ErrProtocol))
-		return
-	}
-	if pl.from == (store.Cursor{}) {
-		pl.from = store.Cursor{Store: p.store, Incarnation: p.incarnation, Seq: m.Head}
-	}
-	pl.key, pl.ended = m.Last, m.Done
-	st := &step{pull: pl, peer: p.id}
-	st.resume = &store.ResumeMove{Peer: p.id, Section: pl.section}
-	switch {
-	case m.Done && pl.from.Incarnation == p.incarnation:
-		st.cursor = e.cursorMove(pl, pl.from) // and the resume point goes
-	case m.Done:
-		// What the peer had at that place of its feed lies before the position alone:
-		// the rest came of another life, maybe of another disk.
-	default:
-		st.resume.Point = resumeAt(pl.from, m.Last)
-	}
-	pl.steps = append(pl.steps, st)
-	sum, ok := e.takeRecords(st, m.Records)
-	if total := sum.Bytes(); ok && string(total[:]) != string(m.Sum) {
-		e.breach(pl, fmt.Errorf("%w: page does not have the sum that it states", ErrProtocol))
-		return
-	}
-	e.advance(pl)
+	e.takeGap(pl, m)
 }
 
 func (e *Engine) onRecords(p *peer, m *Records) {

@@ -138,6 +138,20 @@ func newMessage(t MessageType) Message {
 		return &HelloAck{}
 	case TypeHeartbeat:
 		return &Heartbeat{}
+	case TypeBusy:
+		return &Busy{}
+	case TypeError:
+		return &Error{}
+	case TypeBye:
+		return &Bye{}
+	default:
+		return newExchanged(t)
+	}
+}
+
+// newExchanged is newMessage for requests and their answers.
+func newExchanged(t MessageType) Message {
+	switch t {
 	case TypeChanges:
 		return &Changes{}
 	case TypeChangesPage:
@@ -148,18 +162,17 @@ func newMessage(t MessageType) Message {
 		return &Get{}
 	case TypeRecords:
 		return &Records{}
+	case TypeRecon:
+		return &Recon{}
+	case TypeReconAnswer:
+		return &ReconAnswer{}
 	case TypePageReq:
 		return &PageReq{}
 	case TypePage:
 		return &Page{}
 	case TypeBlobGet, TypeBlob:
 		return newBlobMessage(t)
-	case TypeBusy:
-		return &Busy{}
-	case TypeError:
-		return &Error{}
-	case TypeBye:
-		return &Bye{}
+	default:
+		return nil
 	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/fleetsync/fleetd/merge"
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
@@ -51,6 +52,19 @@ func messages() []fleetsync.Message {
 		&fleetsync.Busy{ID: 3, Retry: 500},
 		&fleetsync.Error{ID: 3, Code: fleetsync.CodeNotShared, Text: "not shared"},
 		&fleetsync.Bye{Reason: "stopping"},
+		&fleetsync.Recon{
+			ID: 4, Section: "memory\x1f\x1f\x1f", Salt: salt, After: []byte("memory\x00a"), Exact: true,
+			Spans: []fleetsync.ReconSpan{
+				{Shared: 7, Rest: []byte("b"), Mode: 0},
+				{Shared: 8, Rest: []byte("c"), Mode: 1, Count: 3, Print: bytes.Repeat([]byte{5}, 8)},
+				{Mode: 2, Print: bytes.Repeat([]byte{6}, 16)},
+			},
+		},
+		&fleetsync.ReconAnswer{
+			ID: 4, Spans: []fleetsync.ReconSpan{{Rest: []byte("memory\x00b"), Mode: 0}, {Mode: 1, Count: 4, Print: bytes.Repeat([]byte{7}, 8)}},
+			Writers: []merge.InstanceID{"local"}, Head: 9, Incarnation: 5,
+			Items: []fleetsync.ReconItem{{Rest: []byte("memory\x00a"), Writer: 0, Stamp: 7 << 16, Tag: bytes.Repeat([]byte{8}, 8)}},
+		},
 	}
 }
 
@@ -70,7 +84,7 @@ func TestEveryMessageSurvivesTheWire(t *testing.T) {
 			t.Fatalf("decode %T: %v", m, err)
 		}
 		if diff := cmp.Diff(m, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(
-			fleetsync.SectionHead{}, fleetsync.Entry{}, fleetsync.Ref{})); diff != "" {
+			fleetsync.SectionHead{}, fleetsync.Entry{}, fleetsync.Ref{}, fleetsync.ReconSpan{}, fleetsync.ReconItem{})); diff != "" {
 			t.Errorf("%T changed on the wire (-sent +received):\n%s", m, diff)
 		}
 	}

@@ -50,6 +50,13 @@ func (e *Engine) takeHead(p *peer, h *Heads, told *SectionHead, section merge.Se
 	r.told = p.remote.messages
 	r.known, r.head, r.count = true, told.Head, told.Count
 	at, hasCursor := cursorOf(reader, p, section)
+	if len(told.Root) == 0 || !e.store.Ready() {
+		// A root is not known yet: only the feed tells more.
+		if hasCursor && at.Incarnation == p.incarnation && at.Seq < r.head {
+			p.want(wish{section: section})
+		}
+		return true
+	}
 	if told.Count == uint64(mine.Count) && bytes.Equal(told.Root, saltedRoot(h.Salt, mine)) {
 		e.becameEqual(p, r, mine, at)
 		return false
@@ -129,7 +136,7 @@ func (e *Engine) becameEqual(p *peer, r *remote, mine store.SectionState, from s
 
 // consider decides what to do about a section that differs: pull what the
 // cursor has not seen; or, when the feed has nothing more and neither side
-// moves, list everything once.
+// moves, compare everything once.
 func (e *Engine) consider(p *peer, r *remote, mine store.SectionState, at place) {
 	section := r.section
 	if r.count == 0 || r.refusedRoom == e.rooms && e.now.Before(r.refusedUntil) {
@@ -144,9 +151,9 @@ func (e *Engine) consider(p *peer, r *remote, mine store.SectionState, at place)
 	case r.idle != now:
 		r.idle, r.idleSince = now, e.now
 	case r.listed == now:
-		// Listed already: the peer lacks what is here, or has not pulled yet.
+		// Compared already: the peer lacks what is here, or has not pulled yet.
 	case p.pull != nil && p.pull.forced && p.pull.section == section:
-		// Being listed.
+		// Being compared.
 	case e.now.Sub(r.idleSince) >= e.cfg.HeartbeatEvery/2:
 		p.want(wish{section: section, list: true})
 	}

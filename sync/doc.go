@@ -1,5 +1,5 @@
 // Package sync makes the stores of a fleet equal: gossip as a hint, the feed
-// and page transfer as delivery. Import it as fleetsync.
+// and reconciliation by ranges as delivery. Import it as fleetsync.
 //
 // The [Engine] is a state machine without goroutine, clock, socket or logger.
 // Its owner feeds it messages, commits and time, drains what it wants done,
@@ -9,8 +9,8 @@
 //
 //	HEARTBEAT ---> equal: the cursor moves to the partner's head, nothing is sent
 //	               cursor known: CHANGES from there, GET what is missing
-//	               no cursor, far behind: PAGE by PAGE in key order, then the feed
-//	               no cursor, or unequal though the feed is at its end: list everything
+//	               no cursor, or unequal though the feed is at its end: RECON, which
+//	               halves what differs; GET what is missing, PAGE by PAGE what is a gap
 //
 // Replication knows nothing of skills or memory: it moves versions, and judges
 // header, size, body hash, signature and authority.
@@ -22,7 +22,8 @@
 //     Nothing depends on gossip (TestSeedsWithoutGossip).
 //   - I2: a cursor moves in the transaction that stores what it passes, and
 //     never past what was refused or failed (TestCursorStaysOnRefusal).
-//   - I3: covered versions are never sent (the feed has none).
+//   - I3: covered versions are never sent, nor what the other holds
+//     (TestStoresThatNeverMet).
 //   - I4: a record is stored only after its signature was verified, and merged
 //     only when admitted; of unknown authority it is parked and judged again
 //     after each fleet statement (TestParkedUntilGranted).
@@ -38,6 +39,6 @@
 //   - Apply batches must be carried out in the order in which they were
 //     drained: a statement is learnt when its batch is emitted, and what is
 //     parked after it must not reach the store before it.
-//   - Until range reconciliation exists, repair without a usable cursor lists
-//     every version of a section: the cost follows the size of the section.
+//   - Sums of item hashes can be forged by who may write: prints of equal sums say
+//     that stores are equal among honest members. Audits compare every item.
 package sync

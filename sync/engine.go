@@ -44,6 +44,7 @@ type Engine struct {
 	dueUnknown  bool          // due must be looked for
 	learnt      store.Sum     // of the fleet sections when all their statements were known to be learnt
 	heartbeatAt time.Time
+	ready       bool      // the store was seen to be
 	changedAt   time.Time // when something changed here that partners were not told
 	randomAt    time.Time
 
@@ -74,6 +75,7 @@ func New(cfg Config, st *store.Store, admission Admission) *Engine {
 		budgets:     map[PeerID]*budgets{},
 		verifying:   map[uint64]*step{},
 		applying:    map[uint64]func(store.Result, error){},
+		ready:       st.Ready(),
 		reconsider:  true,
 		blobs:       blobs{look: true},
 		dueUnknown:  true,
@@ -137,20 +139,6 @@ func (e *Engine) Receive(from PeerID, m Message) {
 		e.onHello(p, &m.Hello, false)
 	case *Heartbeat:
 		e.onHeartbeat(p, m)
-	case *Changes:
-		e.serveChanges(p, m)
-	case *ChangesPage:
-		e.onChangesPage(p, m)
-	case *CursorInvalid:
-		e.onCursorInvalid(p, m)
-	case *Get:
-		e.serveGet(p, m)
-	case *Records:
-		e.onRecords(p, m)
-	case *PageReq:
-		e.servePage(p, m)
-	case *Page:
-		e.onPage(p, m)
 	case *Busy:
 		e.onBusy(p, m)
 	case *Error:
@@ -158,9 +146,39 @@ func (e *Engine) Receive(from PeerID, m Message) {
 	case *Bye:
 		// The connection will end; nothing is owed to a peer that leaves.
 	default:
+		e.receiveRequest(p, m)
+		e.receiveAnswer(p, m)
 		e.receiveBlob(p, m)
 	}
 	e.schedule()
+}
+
+func (e *Engine) receiveRequest(p *peer, m Message) {
+	switch m := m.(type) {
+	case *Changes:
+		e.serveChanges(p, m)
+	case *Get:
+		e.serveGet(p, m)
+	case *Recon:
+		e.serveRecon(p, m)
+	case *PageReq:
+		e.servePage(p, m)
+	}
+}
+
+func (e *Engine) receiveAnswer(p *peer, m Message) {
+	switch m := m.(type) {
+	case *ChangesPage:
+		e.onChangesPage(p, m)
+	case *CursorInvalid:
+		e.onCursorInvalid(p, m)
+	case *Records:
+		e.onRecords(p, m)
+	case *ReconAnswer:
+		e.onReconAnswer(p, m)
+	case *Page:
+		e.onPage(p, m)
+	}
 }
 
 // Tick moves time on: repeats greetings, gives up on answers that did not
@@ -185,6 +203,12 @@ func (e *Engine) Tick(now time.Time) {
 		}
 	}
 	e.tickBlobs()
+	if !e.ready && e.store.Ready() {
+		e.ready = true
+		for _, id := range e.order {
+			e.peers[id].compare = true // nothing could be compared before
+		}
+	}
 	e.heartbeats()
 	e.releaseDue()
 	e.schedule()

@@ -290,6 +290,14 @@ func TestAWithheldFamilyIsNoDifference(t *testing.T) {
 	}
 }
 
+// allOfIt answers a question of who holds nothing: there is so much.
+func allOfIt(m *fleetsync.Recon, count uint64) *fleetsync.ReconAnswer {
+	return &fleetsync.ReconAnswer{
+		ID: m.ID, Head: count, Incarnation: 1,
+		Spans: []fleetsync.ReconSpan{{Mode: 1, Count: count, Print: make([]byte, 8)}},
+	}
+}
+
 func TestACorruptPeerIsBlamed(t *testing.T) {
 	for name, message := range map[string]fleetsync.Message{
 		"a page of another section's record":    &fleetsync.Page{Done: true, Sum: make([]byte, 32)},
@@ -307,9 +315,14 @@ func TestACorruptPeerIsBlamed(t *testing.T) {
 			}
 			a.engine.Receive("evil", hello)
 			var asked *fleetsync.PageReq
-			for _, s := range a.engine.Drain().Send {
-				if r, ok := s.Message.(*fleetsync.PageReq); ok {
-					asked = r
+			for range 2 {
+				for _, s := range a.engine.Drain().Send {
+					switch m := s.Message.(type) {
+					case *fleetsync.Recon:
+						a.engine.Receive("evil", allOfIt(m, 500))
+					case *fleetsync.PageReq:
+						asked = m
+					}
 				}
 			}
 			if asked == nil {

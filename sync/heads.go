@@ -3,7 +3,6 @@ package sync
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -35,14 +34,11 @@ func saltedRoot(salt []byte, s store.SectionState) []byte {
 // heads composes the state of the shared sections that keep accepts and whose
 // ids are above after: as many as one message lists, read as one.
 func (e *Engine) heads(after string, keep func(merge.Section) bool) (Heads, map[merge.Section]store.SectionState) {
-	salt := make([]byte, saltBytes)
-	if _, err := io.ReadFull(e.cfg.Rand, salt); err != nil {
-		panic("sync: randomness ended: " + err.Error())
-	}
-	h := Heads{Salt: salt, Clock: e.store.Clock().Last().Pack(), After: after, Sections: []SectionHead{}}
+	h := Heads{Salt: e.salt(), Clock: e.store.Clock().Last().Pack(), After: after, Sections: []SectionHead{}}
 	h.Time = uint64(e.store.Clock().Wall())
 	h.Withheld = append(h.Withheld, e.withheld...)
 	states := map[merge.Section]store.SectionState{}
+	ready := e.store.Ready()
 	for _, s := range e.ownWithin(&h) {
 		if !keep(s.Section) {
 			continue
@@ -52,9 +48,11 @@ func (e *Engine) heads(after string, keep func(merge.Section) bool) (Heads, map[
 			break
 		}
 		states[s.Section] = s.SectionState
-		h.Sections = append(h.Sections, SectionHead{
-			Section: s.id, Head: s.Head, Count: uint64(s.Count), Root: saltedRoot(salt, s.SectionState),
-		})
+		told := SectionHead{Section: s.id, Head: s.Head, Count: uint64(s.Count), Root: []byte{}}
+		if ready {
+			told.Root = saltedRoot(h.Salt, s.SectionState)
+		}
+		h.Sections = append(h.Sections, told)
 	}
 	return h, states
 }

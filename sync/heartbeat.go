@@ -170,6 +170,7 @@ func (e *Engine) heartbeats() {
 	}
 	if !e.now.Before(e.randomAt) {
 		e.randomAt = e.now.Add(randomPartnerEvery)
+		e.audit()
 		if len(e.order) > partnersMax {
 			e.sendHeartbeat(e.peers[e.order[e.random(len(e.order))]])
 		}

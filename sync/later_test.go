@@ -38,6 +38,8 @@ func TestARecordOfALaterAlgorithm(t *testing.T) {
 			case *fleetsync.Changes:
 				page := pageOf(c, "a")
 				c.engine.Receive("b", &fleetsync.ChangesPage{ID: m.ID, Records: append(page.Records, later(t)), Next: count, Done: true})
+			case *fleetsync.Recon:
+				c.engine.Receive("b", allOfIt(m, count))
 			case *fleetsync.PageReq:
 				page := pageOf(c, "a")
 				r, _ := merge.Decode(later(t)) // it is sound but for the algorithm

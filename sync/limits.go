@@ -37,8 +37,43 @@ const (
 	GossipBytesMax = 64 << 10
 	// gossipEventsMax bounds the events of one gossip message.
 	gossipEventsMax = 512
-	// writerBytesMax bounds the writer in a position of a page: ids are shorter.
-	writerBytesMax = 256
+	// positionBytesMax bounds a position: kind, the components of an id and the
+	// writer take less.
+	positionBytesMax = 4 << 10
+	// spansMax bounds the spans of one RECON and of its answer.
+	spansMax = 4096
+	// reconBytesMax is where a RECON and its answer are full, besides one span.
+	reconBytesMax = 256 << 10
+	// questionsMax bounds the spans that one RECON asks of: each may be answered
+	// by several.
+	questionsMax = 1024
+	// waitingMax bounds the spans of one exchange that are still to be asked of,
+	// and, apart from them, those to be fetched by pages. What is beyond is left to
+	// another exchange.
+	waitingMax = 1 << 16
+	// depthMax is after how many divisions a span is listed, whatever its size.
+	depthMax = 32
+	// listCountMax is the size from which a span is compared by parts: below,
+	// tags cost less than parts and another round trip.
+	listCountMax = 16
+	// tagsMax is from how many versions of this node a list is asked for without
+	// their tags: the peer has no more than listCountMax to tell of.
+	tagsMax = 4 * listCountMax
+	// listedAtOnceMax is how many versions a responder lists unasked: telling of
+	// them costs as much as asking whether to.
+	listedAtOnceMax = 1
+	// gapCountMin is the size from which a span that is lacking altogether is
+	// fetched by pages: below, its records travel with others.
+	gapCountMin = 64
+	// gapPagesMin is how many pages, of records of a kilobyte, a part of what is
+	// lacking altogether has at least.
+	gapPagesMin = 4
+	// auditCountGoal is the size of a part that is audited.
+	auditCountGoal = 2048
+	// spanOverhead and itemOverhead are what a span adds to the rest of its bound
+	// and to its print, and an item to the rest of its order key, at most.
+	spanOverhead = 16
+	itemOverhead = 26
 	// textBytesMax bounds reasons and other words of a peer.
 	textBytesMax = 256
 
@@ -99,8 +134,12 @@ const (
 	// answerCost and lookupCost are what an answer, and each version looked up for
 	// it, cost besides the bytes that are sent: reading one takes as long as
 	// sending so many.
+	// spanCost is that of the digest of a span, and scanCost that of a version that
+	// is passed in order, without its record.
 	answerCost = 4 << 10
 	lookupCost = 512
+	spanCost   = 256
+	scanCost   = 64
 	// partnersMax bounds the peers that get a heartbeat each interval.
 	partnersMax = 4
 )
@@ -125,6 +164,9 @@ const (
 	// absentHeartbeats is after how many heartbeats a peer is asked again for a blob
 	// that it did not have, unless its feed moved on: it may have it by now.
 	absentHeartbeats = 2
+	// notReadyRetry is what BUSY asks for while digests are built: a million
+	// versions take less than a second.
+	notReadyRetry = time.Second
 	// busyRetry is what BUSY asks for at least, before jitter.
 	busyRetry = 500 * time.Millisecond
 )

@@ -40,6 +40,7 @@ type mesh struct {
 
 	parkedMax  int
 	answerRate int
+	pageBytes  int
 }
 
 type delivery struct {
@@ -108,7 +109,7 @@ func (m *mesh) open(n *node) {
 	}
 	n.engine = fleetsync.New(fleetsync.Config{
 		Self: n.id, Share: share, EventType: func(kind string, _ bool) string { return kind },
-		Rand: readFrom{rng}, Gossip: m.gossip, Now: m.now, AnswerRate: m.answerRate,
+		Rand: readFrom{rng}, Gossip: m.gossip, Now: m.now, AnswerRate: m.answerRate, PageBytes: m.pageBytes,
 	}, st, n.gate)
 }
 

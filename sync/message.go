@@ -10,8 +10,7 @@ import (
 // reused.
 type MessageType uint8
 
-// The messages of version 1. Numbers 9, 10, 13, 16 and 17 are reserved for range
-// reconciliation and audits.
+// The messages of version 1. Numbers 13, 16 and 17 are reserved.
 const (
 	TypeHello         MessageType = 1
 	TypeHelloAck      MessageType = 2
@@ -21,6 +20,8 @@ const (
 	TypeCursorInvalid MessageType = 6
 	TypeGet           MessageType = 7
 	TypeRecords       MessageType = 8
+	TypeRecon         MessageType = 9
+	TypeReconAnswer   MessageType = 10
 	TypePageReq       MessageType = 11
 	TypePage          MessageType = 12
 	TypeBlobGet       MessageType = 14
@@ -177,22 +178,23 @@ type Records struct {
 	Records  [][]byte `cbor:"3,keyasint"`
 }
 
-// PageReq asks for the held versions of a section in key order.
+// PageReq asks for the held versions of a span of a section, by position.
 type PageReq struct {
 	ID      uint64 `cbor:"1,keyasint"`
 	Section string `cbor:"2,keyasint"`
-	After   []byte `cbor:"3,keyasint,omitempty"` // exclusive order key; empty begins
+	After   []byte `cbor:"3,keyasint,omitempty"` // exclusive position; empty is the beginning
 	Bytes   uint64 `cbor:"4,keyasint,omitempty"` // as that of Changes
+	UpTo    []byte `cbor:"5,keyasint,omitempty"` // inclusive position; empty is the end
 }
 
-// Page answers PageReq with whole keys.
+// Page answers PageReq.
 type Page struct {
 	ID      uint64   `cbor:"1,keyasint"`
 	Records [][]byte `cbor:"2,keyasint"`
-	Last    []byte   `cbor:"3,keyasint,omitempty"` // order key to go on after
-	Done    bool     `cbor:"4,keyasint,omitempty"`
-	Sum     []byte   `cbor:"5,keyasint"` // sum modulo 2^256 of the item hashes
-	Head    uint64   `cbor:"6,keyasint"` // head of the feed when the page was read
+	Last    []byte   `cbor:"3,keyasint,omitempty"` // position to go on after
+	Done    bool     `cbor:"4,keyasint,omitempty"` // the span ends here
+	Sum     []byte   `cbor:"5,keyasint"`           // sum modulo 2^256 of the item hashes
+	Head    uint64   `cbor:"6,keyasint"`           // head of the feed when the page was read
 	// Incarnation is the opening of the sender's store that Head is a place of.
 	Incarnation uint64 `cbor:"7,keyasint,omitempty"`
 }

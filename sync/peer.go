@@ -71,7 +71,8 @@ type standoff struct {
 // wish is a section to be pulled.
 type wish struct {
 	section merge.Section
-	list    bool // everything, not only what the cursor has not seen
+	list    bool        // everything, not only what the cursor has not seen
+	audit   *store.Span // exactly this, although both seem equal
 }
 
 func newPeer(id PeerID, now time.Time, b *budgets) *peer {

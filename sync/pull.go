@@ -12,18 +12,13 @@ import (
 type mode uint8
 
 const (
-	byFeed  mode = iota // from the cursor, in commit order
-	byList              // the whole feed from its start, without a cursor
-	byPages             // in key order, for an empty or far-behind node
+	byFeed   mode = iota // from the cursor, in commit order
+	byRanges             // where digests differ: see reconciliation
 )
 
-const (
-	// pagesCountMin is the size of a section from which pages are worth it.
-	pagesCountMin = 64
-	// inlineBehindMin is how far behind a feed is when it is asked for records
-	// at once: nearer, gossip has brought most of them already.
-	inlineBehindMin = 256
-)
+// inlineBehindMin is how far behind a feed is when it is asked for records at
+// once: nearer, gossip has brought most of them already.
+const inlineBehindMin = 256
 
 // pull is one exchange that fetches what a peer has of one section. Pages of
 // it are steps that go to the store in order; the next page is asked for while
@@ -33,7 +28,7 @@ type pull struct {
 	section merge.Section
 	life    store.Incarnation // of the peer, when the pull began
 	mode    mode
-	forced  bool // a listing although the cursor is at the head
+	forced  bool // by ranges although the cursor is at the head
 	inline  bool
 
 	request  uint64    // id of the page that is awaited, 0 for none
@@ -41,11 +36,10 @@ type pull struct {
 	pageAt   time.Time // when that page was asked for
 	getAt    time.Time // when those records were
 	deadline time.Time // for the oldest of both
-	after    uint64    // byFeed, byList: position
+	after    uint64    // byFeed: position
 	since    store.Incarnation
-	key      []byte       // byPages: order key
-	from     store.Cursor // byPages: the feed position that the transfer began at
-	ended    bool         // the last page came
+	ranges   *reconciliation // byRanges
+	ended    bool            // nothing more is to be asked
 	steps    []*step
 	applied  int
 	newsAt   time.Time // when it last brought something new, or began
@@ -61,13 +55,13 @@ type pull struct {
 type step struct {
 	pull      *pull
 	peer      PeerID
-	after     uint64          // byFeed, byList: the position before the page
+	after     uint64          // byFeed: the position before the page
+	asked     []question      // byRanges: what the page answers
 	refs      []Ref           // still to be fetched
 	verifying int             // batches at the verifier
 	records   []*merge.Record // verified, not at the store yet
 	storing   bool            // a part is at the store
 	cursor    *store.CursorMove
-	resume    *store.ResumeMove
 }
 
 func (e *Engine) begin(p *peer, w wish) {
@@ -82,23 +76,28 @@ func (e *Engine) begin(p *peer, w wish) {
 	e.counters.Pulls++
 	mine, theirs := e.store.State(w.section), p.remote.section(w.section)
 	at, hasCursor := e.cursor(p, w.section)
-	resume, resumable := e.resume(p, w.section)
 	switch {
-	case w.list:
-		pl.mode, pl.since = byList, p.incarnation
-	case hasCursor:
-		pl.mode, pl.after, pl.since = byFeed, at.Seq, at.Incarnation
-		pl.inline = !e.cfg.Gossip || theirs.head > at.Seq+inlineBehindMin
-	case resumable:
-		pl.mode, pl.key, pl.from = byPages, resume.After, resume.cursor()
-	case theirs.count >= pagesCountMin && uint64(mine.Count) < theirs.count/2:
-		pl.mode = byPages
+	case w.audit != nil:
+		e.reconcile(pl, *w.audit, true)
+	case hasCursor && !w.list:
+		pl.after, pl.since = at.Seq, at.Incarnation
+		pl.inline = e.worthInline(theirs, at.Seq, uint64(mine.Count))
+	case mine.Count == 0 && theirs.count < gapCountMin && !w.list:
+		pl.since, pl.inline = p.incarnation, true
 	default:
-		pl.mode, pl.since = byList, p.incarnation
-		pl.inline = mine.Count == 0
+		e.reconcile(pl, store.Span{}, false)
 	}
 	pl.inline = pl.inline && !theirs.refused // only what was refused is lacking
 	e.askPage(pl)
+}
+
+// worthInline reports whether a feed is asked for records at once, without their
+// names first: when this node is known to lack most of what comes. What else
+// comes may be what the peer had of this node.
+func (e *Engine) worthInline(theirs *remote, after, mine uint64) bool {
+	behind := theirs.head - min(theirs.head, after)
+	lacking := theirs.count - min(theirs.count, mine)
+	return 2*lacking > behind && (!e.cfg.Gossip || behind > inlineBehindMin)
 }
 
 // goOn takes up the pull of a section that was left because the peer was busy.
@@ -120,17 +119,21 @@ func (e *Engine) askPage(pl *pull) {
 	if pl.request != 0 || pl.ended || pl.halted || len(pl.steps) >= stepsMax {
 		return
 	}
-	pl.request, pl.pageAt = e.newID(), e.now
-	pl.deadline = e.now.Add(e.cfg.RequestTimeout)
-	limit := pl.peer.pace.limit()
-	if pl.mode == byPages {
-		e.send(pl.peer, &PageReq{ID: pl.request, Section: pl.section.ID(), After: pl.key, Bytes: limit})
+	if pl.mode == byRanges {
+		e.askRanges(pl)
 		return
 	}
-	e.send(pl.peer, &Changes{
-		ID: pl.request, Section: pl.section.ID(),
-		Incarnation: uint64(pl.since), After: pl.after, Inline: pl.inline, Bytes: limit,
+	e.request(pl, &Changes{
+		ID: e.newID(), Section: pl.section.ID(),
+		Incarnation: uint64(pl.since), After: pl.after, Inline: pl.inline, Bytes: pl.peer.pace.limit(),
 	})
+}
+
+// request asks for a page of a pull.
+func (e *Engine) request(pl *pull, m Message) {
+	pl.request, pl.pageAt = e.lastID, e.now
+	pl.deadline = e.now.Add(e.cfg.RequestTimeout)
+	e.send(pl.peer, m)
 }
 
 // fetching returns the oldest step with records still to be fetched.
@@ -201,13 +204,10 @@ func (e *Engine) emit(st *step, last bool) {
 		batch.Path = store.PathReconcile
 	}
 	if last {
-		batch.Cursor, batch.Resume = st.cursor, st.resume
+		batch.Cursor = st.cursor
 	}
 	if st.pull.unclean {
 		batch.Cursor = nil
-		if batch.Resume != nil && batch.Resume.Point != nil {
-			batch.Resume = nil // the end of a transfer still forgets where it was
-		}
 	}
 	st.records = nil
 	e.apply(ApplyBatch{Batch: batch}, func(res store.Result, err error) { e.stepApplied(st, last, res, err) })
@@ -247,16 +247,20 @@ func (e *Engine) finish(pl *pull) {
 	mine, r := e.store.State(pl.section), p.remote.section(pl.section)
 	r.refused = pl.unclean
 	switch {
+	case pl.mode == byRanges && pl.ranges.borrowed != (store.Span{}):
+		// Whoever lent it goes on.
 	case pl.unclean:
 		p.unwant(pl.section)
 		r.refusedRoom = e.rooms
 		r.refusedUntil = e.now.Add(refusedRetry * e.cfg.HeartbeatEvery)
-	case pl.forced:
+	case pl.mode == byRanges && pl.ranges.exact:
+		p.compare = p.compare || pl.applied > 0
+	case pl.mode == byRanges && pl.applied == 0 && !pl.ranges.partial:
+		// Not again while neither side moves. After one that brought something there
+		// may be more: what was covered here need not be by what came instead.
 		r.listed = standoff{sum: mine.Sum, mine: uint64(mine.Count), head: r.head, n: r.count}
 		r.idle = r.listed
-		p.compare = p.compare || pl.applied > 0
-	case pl.mode == byPages:
-		p.want(wish{section: pl.section}) // what changed meanwhile
+		p.compare = p.compare || !pl.forced
 	default:
 		p.compare = true
 	}
@@ -266,17 +270,33 @@ func (e *Engine) finish(pl *pull) {
 // fetch it again would make the peer busier, and might get no further.
 func (e *Engine) halt(pl *pull) {
 	pl.request, pl.getting, pl.deadline, pl.halted = 0, 0, time.Time{}, true
+	if pl.mode == byRanges {
+		pl.ranges.askAgain(pl.ranges.asked)
+		pl.ranges.asked = nil
+	}
 	for i, st := range pl.steps {
 		if len(st.refs) == 0 {
 			continue
 		}
 		if i+1 < len(pl.steps) { // one page is enough to keep
-			pl.after, pl.ended = pl.steps[i+1].after, false
+			pl.goBack(pl.steps[i+1:])
 			pl.steps = pl.steps[:i+1]
 		}
 		break
 	}
 	e.advance(pl)
+}
+
+// goBack makes a pull ask again for pages that it drops.
+func (pl *pull) goBack(dropped []*step) {
+	pl.ended = false
+	if pl.mode == byFeed {
+		pl.after = dropped[0].after
+		return
+	}
+	for _, st := range dropped {
+		pl.ranges.askAgain(st.asked)
+	}
 }
 
 // leave lets go of a halted pull once nothing of it is on its way, so that the
@@ -292,6 +312,10 @@ func (e *Engine) leave(pl *pull) {
 	}
 	p := pl.peer
 	p.pull, p.compare = nil, true
+	if pl.mode == byRanges && pl.ranges.lender != nil {
+		e.retire(pl)
+		return
+	}
 	if p.remote.section(pl.section).isEqual {
 		e.retire(pl)
 		return
@@ -316,6 +340,9 @@ func (e *Engine) retire(pl *pull) {
 	pl.steps = nil
 	if pl.peer.pull == pl {
 		pl.peer.pull = nil
+	}
+	if pl.ranges != nil {
+		e.giveBack(pl)
 	}
 }
 

@@ -148,7 +148,7 @@ func TestProcessesNumberTheirRequestsApart(t *testing.T) {
 		engine.Connected("b")
 		greet(engine)
 		for _, s := range engine.Drain().Send {
-			if request, ok := s.Message.(*fleetsync.PageReq); ok {
+			if request, ok := s.Message.(*fleetsync.Recon); ok {
 				seen[request.ID] = true
 			}
 		}

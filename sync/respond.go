@@ -3,8 +3,6 @@ package sync
 import (
 	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
@@ -139,83 +137,33 @@ func (r *responder) heldWire(key merge.Key, writer merge.InstanceID) ([]byte, er
 	return nil, nil
 }
 
+// page fills one page of a span, up to a number of bytes.
 func (r *responder) page(m *PageReq) (Message, error) {
-	state, err := r.reader.State(r.section)
+	head, err := r.reader.State(r.section)
 	if err != nil {
 		return nil, err
 	}
-	f := pageFiller{responder: r, page: &Page{ID: m.ID, Records: [][]byte{}, Done: true, Head: state.Head, Incarnation: uint64(r.opened)}}
-	order, writer, within := strings.Cut(string(m.After), positionSeparator)
-	if within {
-		key, err := merge.ParseOrder(r.section, order)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
-		}
-		held, err := r.reader.Held(key)
-		if err != nil {
-			return nil, err
-		}
-		f.add(key, held, writer)
-	}
-	if f.page.Done && f.err == nil {
-		err = r.reader.Range(r.section, order, func(key merge.Key, held []store.Held) bool {
-			return f.add(key, held, "")
-		})
-	}
-	sum := f.sum.Bytes()
-	f.page.Sum = sum[:]
-	return f.page, cmp.Or(f.err, err)
-}
-
-// positionSeparator divides order key and writer in the position of a page: a
-// key with many conflicts may not fit one page. No order key has two zero
-// bytes in a row, so positions order as keys do.
-const positionSeparator = "\x00\x00"
-
-// isPosition reports whether a peer may be asked to go on from there: it would
-// be right to blame whoever asks for anything else.
-func isPosition(section merge.Section, position []byte) bool {
-	order, writer, within := strings.Cut(string(position), positionSeparator)
-	if !within || writer == "" || len(writer) > writerBytesMax {
-		return false
-	}
-	_, err := merge.ParseOrder(section, order)
-	return err == nil
-}
-
-// pageFiller gathers records until a page is full.
-type pageFiller struct {
-	*responder
-	page *Page
-	sum  store.Sum
-	size int
-	err  error
-}
-
-// add takes the versions of one key whose writers come after a given one, in
-// the order of writers. It returns false when the page is full or a read
-// failed.
-func (f *pageFiller) add(key merge.Key, held []store.Held, after string) (more bool) {
-	byWriter := slices.Clone(held)
-	slices.SortFunc(byWriter, func(a, b store.Held) int { return comparePeers(a.Writer, b.Writer) })
-	for _, h := range byWriter {
-		if string(h.Writer) <= after {
-			continue
-		}
-		f.cost += lookupCost
-		wire, err := f.wire(key, h)
-		if err != nil {
-			f.err = err
+	page := &Page{ID: m.ID, Records: [][]byte{}, Done: true, Head: head.Head, Incarnation: uint64(r.opened)}
+	var sum store.Sum
+	var failed error
+	size := 0
+	err = r.reader.Items(r.section, store.Span{After: store.Position(m.After), UpTo: store.Position(m.UpTo)}, func(item store.Item) bool {
+		var wire []byte
+		r.cost += lookupCost
+		if wire, failed = r.wire(item.Key, item.Held); failed != nil {
 			return false
 		}
-		if f.size > 0 && f.size+len(wire) > f.bytesMax {
-			f.page.Done = false
+		if size > 0 && size+len(wire) > r.bytesMax {
+			page.Done = false
 			return false
 		}
-		f.page.Records = append(f.page.Records, wire)
-		f.page.Last = []byte(key.Order() + positionSeparator + string(h.Writer))
-		f.sum = f.sum.Add(h.Hash)
-		f.size += len(wire) + recordOverhead
-	}
-	return true
+		page.Records = append(page.Records, wire)
+		page.Last = []byte(item.Position)
+		sum = sum.Add(item.Hash)
+		size += len(wire) + recordOverhead
+		return true
+	})
+	total := sum.Bytes()
+	page.Sum = total[:]
+	return page, cmp.Or(failed, err)
 }

@@ -16,6 +16,7 @@ import (
 // before its other sections, and blobs after all of them.
 func (e *Engine) schedule() {
 	e.schedulePulls()
+	e.lend()
 	e.scheduleBlobs()
 }
 

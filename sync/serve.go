@@ -82,3 +82,13 @@ func (e *Engine) serveGet(p *peer, m *Get) {
 func (e *Engine) servePage(p *peer, m *PageReq) {
 	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).page(m) })
 }
+
+// serveRecon refuses while the digests are built: the feed is served meanwhile.
+func (e *Engine) serveRecon(p *peer, m *Recon) {
+	if !e.store.Ready() {
+		e.counters.BusySent++
+		e.send(p, &Busy{ID: m.ID, Retry: uint64(notReadyRetry / time.Millisecond)})
+		return
+	}
+	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.recon(m) })
+}

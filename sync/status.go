@@ -15,6 +15,8 @@ type Counters struct {
 	Known, Applied, Parked, Refused          uint64 // records from peers
 	Unsupported                              uint64 // records of algorithms that are not known here
 	BadSignatures, Timeouts, BusySent        uint64
+	Audits                                   uint64 // of which the answer was awaited
+	Lent                                     uint64 // gaps that were asked of other peers than who told of them
 	HeadsIgnored                             uint64 // lists of heads beyond a peer's budget
 	Pulls, CursorsInvalid, StoreErrors       uint64
 	Blobs                                    uint64 // fetched whole

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
@@ -226,7 +228,12 @@ func TestAPageWithNothingIsTheLast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCrowd(t)
-			c.answer = func(_ fleetsync.PeerID, m fleetsync.Message) { answer(c, m) }
+			c.answer = func(_ fleetsync.PeerID, m fleetsync.Message) {
+				if m, ok := m.(*fleetsync.Recon); ok {
+					c.engine.Receive("b", allOfIt(m, 900))
+				}
+				answer(c, m)
+			}
 			count := uint64(9)
 			if name != "changes" {
 				count = 900 // worth pages
@@ -260,46 +267,51 @@ func pageOf(c *crowd, names ...string) *fleetsync.Page {
 	return page
 }
 
-// TestATransferThatEndsInAnotherLife: a page transfer that was interrupted by a
-// restart of the peer went on, and at its end the cursor became the place in the
-// feed that the former life had told: of what the peer had there, the rest of
-// the pages, which may come of a copy of its disk, says nothing.
-func TestATransferThatEndsInAnotherLife(t *testing.T) {
+// TestATransferGoesOnWhereItWas: what an interrupted transfer had brought is
+// not fetched again, of whichever peer and life, and where the cursor goes is a
+// place of the life in which it ends.
+func TestATransferGoesOnWhereItWas(t *testing.T) {
 	c := newCrowd(t)
-	resumed, done := "", false
+	var pages []string
+	life, gone := uint64(1), false
 	c.answer = func(_ fleetsync.PeerID, m fleetsync.Message) {
-		request, ok := m.(*fleetsync.PageReq)
-		if !ok {
-			return
+		switch m := m.(type) {
+		case *fleetsync.Recon:
+			answer := allOfIt(m, 900*life)
+			answer.Incarnation = life
+			if m.Spans[0].Count > 0 { // up to "a" it is equal by now
+				answer.Spans = []fleetsync.ReconSpan{
+					{Rest: []byte("memory\x00a\x00\x00b")}, {Mode: 1, Count: 900, Print: make([]byte, 8)},
+				}
+			}
+			c.engine.Receive("b", answer)
+		case *fleetsync.PageReq:
+			if gone {
+				return
+			}
+			pages = append(pages, string(m.After))
+			page := pageOf(c, string('a'+rune(len(pages))-1))
+			page.ID, page.Done, page.Incarnation = m.ID, life == 2, life
+			gone = life == 1 // after one page
+			c.engine.Receive("b", page)
 		}
-		page := pageOf(c, "a")
-		switch after := string(request.After); {
-		case done && after != "":
-			resumed = after
-			page = pageOf(c, "b")
-			page.Done = true
-		case done || after != "":
-			return // it goes away here
-		}
-		page.ID = request.ID
-		c.engine.Receive("b", page)
 	}
 	hello := &fleetsync.Hello{Fleet: make([]byte, 32), Store: make([]byte, 16), Incarnation: 1, Heads: headsOf(900, "memory")}
 	c.engine.Connected("b")
 	c.engine.Receive("b", hello)
 	c.settle()
-	done, hello.Incarnation = true, 2
+	life, gone, hello.Incarnation = 2, false, 2
 	c.engine.Receive("b", hello)
 	c.settle()
-	if resumed == "" || c.holds("memory") != 2 {
-		t.Fatalf("the transfer went on after %q, and brought %d of 2", resumed, c.holds("memory"))
+	if diff := cmp.Diff([]string{"", "memory\x00a\x00\x00b"}, pages); diff != "" || c.holds("memory") != 2 {
+		t.Fatalf("the transfer brought %d of 2 by pages after (-want +got):\n%s", c.holds("memory"), diff)
 	}
 	err := c.store.View(func(r *store.Reader) error {
 		at, err := r.Cursor("b", merge.Section{Family: "memory"})
-		if err == nil {
-			t.Errorf("the cursor is %+v, although the feed up to there was never received", at)
+		if at.Incarnation != 2 || at.Seq != 1800 {
+			t.Errorf("the cursor is %+v, want 1800 of the second life", at)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -76,7 +76,12 @@ func (m *Records) validate() error {
 	return nil
 }
 
-func (m *PageReq) validate() error { return validateSection(m.Section) }
+func (m *PageReq) validate() error {
+	if len(m.After) > positionBytesMax || len(m.UpTo) > positionBytesMax {
+		return fmt.Errorf("%w: page between positions of %d and %d bytes", ErrMalformed, len(m.After), len(m.UpTo))
+	}
+	return validateSection(m.Section)
+}
 
 func (m *Page) validate() error {
 	if len(m.Sum) != sumBytes {

@@ -149,6 +149,46 @@ func addVectors(t *testing.T, codec *fleetsync.Codec) {
 	} {
 		addVector(t, bad.name, bad.comment, bad.expect, bad.frame)
 	}
+	addReconVectors(t)
+}
+
+// addReconVectors adds questions and answers that are malformed in one way each,
+// and some that are legal at their bounds.
+func addReconVectors(t *testing.T) {
+	t.Helper()
+	question := func(spans ...fleetsync.ReconSpan) fleetsync.Message {
+		return &fleetsync.Recon{ID: 4, Section: "memory\x1f\x1f\x1f", Salt: salt, Spans: spans}
+	}
+	answer := func(writers []merge.InstanceID, item fleetsync.ReconItem, spans ...fleetsync.ReconSpan) fleetsync.Message {
+		return &fleetsync.ReconAnswer{ID: 4, Writers: writers, Items: []fleetsync.ReconItem{item}, Spans: spans, Head: 1, Incarnation: 2}
+	}
+	whole := fleetsync.ReconSpan{Mode: 0}
+	item := fleetsync.ReconItem{Rest: []byte("memory\x00a"), Stamp: 1, Tag: make([]byte, 8)}
+	local := []merge.InstanceID{"local"}
+	for _, v := range []struct {
+		name, comment, expect string
+		m                     fleetsync.Message
+	}{
+		{"recon-nothing", "what a node that holds nothing asks of a whole section", "ok", question(fleetsync.ReconSpan{Mode: 1, Print: make([]byte, 8)})},
+		{"recon-list-all", "a list of everything, without tags", "ok", question(fleetsync.ReconSpan{Mode: 2})},
+		{"recon-mode-3", "a span of a later version's mode", "ok", question(fleetsync.ReconSpan{Mode: 3})},
+		{"recon-no-spans", "a question about nothing", "malformed", question()},
+		{"recon-print-short", "a print of seven bytes", "malformed", question(fleetsync.ReconSpan{Mode: 1, Print: make([]byte, 7)})},
+		{"recon-tags-uneven", "tags of nine bytes in all", "malformed", question(fleetsync.ReconSpan{Mode: 2, Print: make([]byte, 9)})},
+		{"recon-salt-short", "a salt of seven bytes", "malformed", &fleetsync.Recon{ID: 4, Section: "memory\x1f\x1f\x1f", Salt: salt[:7], Spans: []fleetsync.ReconSpan{whole}}},
+		{"recon-bound-long", "an end of more bytes than a position may have", "malformed", question(fleetsync.ReconSpan{Rest: make([]byte, 4097), Mode: 0}, whole)},
+		{"recon-spans-4097", "one span too many", "too-large", question(make([]fleetsync.ReconSpan, 4097)...)},
+		{"recon-answer-equal", "the answer that a section is equal", "ok", &fleetsync.ReconAnswer{ID: 4, Spans: []fleetsync.ReconSpan{whole}, Head: 1, Incarnation: 2}},
+		{"recon-answer-tag-short", "an item with a tag of seven bytes", "malformed", answer(local, fleetsync.ReconItem{Rest: item.Rest, Stamp: 1, Tag: make([]byte, 7)}, whole)},
+		{"recon-answer-no-writer", "an item by a writer that is not listed", "malformed", answer(local, fleetsync.ReconItem{Rest: item.Rest, Writer: 1, Stamp: 1, Tag: item.Tag}, whole)},
+		{"recon-answer-writers", "more writers than items", "too-large", answer([]merge.InstanceID{"local", "other"}, item, whole)},
+	} {
+		payload, err := merge.Marshal(v.m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		addVector(t, v.name, v.comment, v.expect, append([]byte{byte(v.m.Type()), 0}, payload...))
+	}
 }
 
 func addVector(t *testing.T, name, comment, expect string, frame []byte) {

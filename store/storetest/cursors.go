@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -10,12 +9,11 @@ import (
 )
 
 // testCursors holds what a store says of positions in its own feed, over
-// reopening, a lost tail and a restored backup, and keeps resume points.
+// reopening, a lost tail and a restored backup.
 func testCursors(t *testing.T, open Opener) {
 	t.Helper()
 	t.Run("positions over incarnations", func(t *testing.T) { testIncarnations(t, open) })
 	t.Run("a lost tail and a restored backup show", func(t *testing.T) { testLostTail(t) })
-	t.Run("resume points", func(t *testing.T) { testResume(t, open) })
 }
 
 type position struct {
@@ -132,43 +130,4 @@ func testLostTail(t *testing.T) {
 	}
 	later := cursorOf(reopened, 5)
 	wantPositions(t, restored, position{"an opening after the backup", later, store.CursorUnknown, 0})
-}
-
-func testResume(t *testing.T, open Opener) {
-	t.Helper()
-	s := mustOpen(t, open, t.TempDir(), Config(1))
-	sec := merge.Section{Family: "memory", Scope: merge.Scope{Project: "web"}}
-	read := func() (point []byte, err error) {
-		err = s.View(func(r *store.Reader) error {
-			point, err = r.Resume("peer", sec)
-			return err
-		})
-		return point, err
-	}
-	move := func(point []byte) error {
-		_, err := s.Merge(t.Context(), store.Batch{Path: store.PathReconcile, Resume: &store.ResumeMove{Peer: "peer", Section: sec, Point: point}})
-		return err
-	}
-	if _, err := read(); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("before: %v, want ErrNotFound", err)
-	}
-	if err := move([]byte("here")); err != nil {
-		t.Fatal(err)
-	}
-	if point, err := read(); err != nil || string(point) != "here" {
-		t.Errorf("resume point %q, %v", point, err)
-	}
-	if err := move(make([]byte, 5_000)); !errors.Is(err, store.ErrTooLarge) {
-		t.Errorf("a point of 5,000 bytes: %v, want ErrTooLarge", err)
-	}
-	if err := move(nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := read(); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("after: %v, want ErrNotFound", err)
-	}
-	if got := s.Sections(); len(got) != 0 {
-		t.Errorf("a section without a version is listed: %+v", got)
-	}
-	mustVerify(t, s)
 }

@@ -89,8 +89,6 @@ func (d *dumper) section(state store.SectionState) {
 	}))
 	cursor, err := r.Cursor("peer", sec)
 	d.say(err, fmt.Sprintf("%+v", cursor), "cursor %s", sec)
-	resume, err := r.Resume("peer", sec)
-	d.say(err, string(resume), "resume %s", sec)
 }
 
 func (d *dumper) key(k merge.Key, held []store.Held) {

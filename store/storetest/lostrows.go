@@ -31,7 +31,7 @@ func notices() map[string]notice {
 		"v/": bySuspect, "r/": byRead,
 		"s/": byVerify, "h/": byVerify, "i/\x01": byVerify, "e/": byChance,
 		"b/c": byRead, "b/s": byRead, "b/r": byVerify, "b/w": byRead,
-		"c/": byNobody, "p/": byNobody, "q/": byNobody, "i/\x02": byNobody,
+		"c/": byNobody, "q/": byNobody, "i/\x02": byNobody,
 		"m/incarnation/": byNobody, "m/index": byNobody, "m/local/": byNobody,
 	}
 }

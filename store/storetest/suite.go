@@ -25,6 +25,7 @@ func RunSuite(t *testing.T, open Opener) {
 		{"Model", testModel},
 		{"Concurrency", testConcurrency},
 		{"Batches", testBatches},
+		{"Digests", testDigests},
 		{"Parking", testParking},
 		{"Cursors", testCursors},
 		{"History", testHistory},

@@ -1,0 +1,438 @@
+package sync
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
+)
+
+// reconciliation is what a pull by ranges has still to do: spans of its section
+// by position, none of which overlap. It walks from the beginning of the
+// section to its end, so that what waits stays small.
+type reconciliation struct {
+	ask   []question // to be asked of
+	asked []question // of these an answer is awaited
+	salt  []byte     // of that question
+	// gaps hold nothing here and much at the peer: they are fetched by pages, one
+	// after the other. What is left of the one at hand is gap.
+	gaps []store.Span
+	gap  *store.Span
+	// from is the place in the peer's feed that every answer took into account.
+	from    store.Cursor
+	exact   bool // an audit: prints of every item
+	partial bool // something was left out: no cursor may follow
+
+	lent     int        // gaps that other peers are asked for
+	lender   *pull      // the pull that lent the one gap of this
+	borrowed store.Span // what it was
+}
+
+// question is one span that is compared, or listed.
+type question struct {
+	store.Span
+	depth int  // divisions that led to it
+	list  bool // the peer holds few versions in it
+	held  *store.Digest
+}
+
+func (e *Engine) reconcile(pl *pull, span store.Span, exact bool) {
+	pl.mode = byRanges
+	pl.ranges = &reconciliation{ask: []question{{Span: span}}, exact: exact}
+}
+
+// askRanges sends the next question, or asks for the next page of a gap. At the
+// end the cursor moves to where the peer's feed was when it began.
+func (e *Engine) askRanges(pl *pull) {
+	rc := pl.ranges
+	switch {
+	case len(rc.ask) > 0:
+		e.askRecon(pl)
+	case rc.gap != nil:
+		e.request(pl, &PageReq{
+			ID: e.newID(), Section: pl.section.ID(), After: []byte(rc.gap.After), UpTo: []byte(rc.gap.UpTo), Bytes: pl.peer.pace.limit(),
+		})
+	case len(rc.gaps) > 0:
+		gap := rc.gaps[0]
+		rc.gap, rc.gaps = &gap, rc.gaps[1:]
+		e.askRanges(pl)
+	case rc.lent > 0: // whoever gives a gap back goes on with this
+	default:
+		pl.ended = true
+		if rc.lender == nil && !rc.exact && !rc.partial && rc.from != (store.Cursor{}) {
+			pl.steps = append(pl.steps, &step{pull: pl, peer: pl.peer.id, cursor: e.cursorMove(pl, rc.from)})
+			e.emitReady(pl.steps[0])
+		}
+	}
+}
+
+func (e *Engine) askRecon(pl *pull) {
+	m := &Recon{ID: e.newID(), Section: pl.section.ID(), Salt: e.salt(), Exact: pl.ranges.exact}
+	var asked int
+	err := e.store.View(func(r *store.Reader) (err error) {
+		asked, err = fillRecon(m, r, pl.section, pl.ranges.ask)
+		return err
+	})
+	if err != nil { // this node cannot read its own store; the peer is not at fault
+		if !errors.Is(err, store.ErrNotReady) {
+			e.counters.StoreErrors++
+		}
+		pl.peer.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
+		e.abort(pl)
+		return
+	}
+	rc := pl.ranges
+	rc.asked, rc.ask, rc.salt = rc.ask[:asked:asked], rc.ask[asked:], m.Salt
+	e.request(pl, m)
+}
+
+// salt returns what makes the hashes of one message its own.
+func (e *Engine) salt() []byte {
+	salt := make([]byte, saltBytes)
+	if _, err := io.ReadFull(e.cfg.Rand, salt); err != nil {
+		panic("sync: randomness ended: " + err.Error())
+	}
+	return salt
+}
+
+// fillRecon writes as many questions as one message takes, and returns how many.
+func fillRecon(m *Recon, r *store.Reader, section merge.Section, ask []question) (asked int, err error) {
+	m.After = []byte(ask[0].After)
+	bounds, at, size := chain{last: string(m.After)}, ask[0].After, 0
+	put := func(upTo store.Position, s ReconSpan) {
+		s.Shared, s.Rest = bounds.shorten(string(upTo))
+		if upTo == "" {
+			s.Shared, s.Rest = 0, nil
+		}
+		m.Spans = append(m.Spans, s)
+		at = upTo
+		size += spanOverhead + len(s.Rest) + len(s.Print)
+	}
+	for i := range ask {
+		q := &ask[i]
+		if asked == questionsMax || asked > 0 && size >= reconBytesMax {
+			break
+		}
+		if q.After != at {
+			put(q.After, ReconSpan{Mode: spanSkip})
+		}
+		s := ReconSpan{Mode: spanList}
+		if q.list {
+			s.Print, err = tagsOf(r, section, q.Span, m.Salt)
+		} else {
+			s.Mode = spanCompare
+			s.Count, s.Print, err = q.statement(r, section, m)
+		}
+		if err != nil {
+			return 0, err
+		}
+		put(q.UpTo, s)
+		asked++
+	}
+	return asked, nil
+}
+
+// statement is what the question says of its span.
+func (q *question) statement(r *store.Reader, section merge.Section, m *Recon) (count uint64, print []byte, err error) {
+	if q.held != nil && !m.Exact {
+		return uint64(q.held.Count), printOf(m.Salt, *q.held), nil
+	}
+	held, err := state(r, section, q.Span, m.Salt, m.Exact)
+	return uint64(held.Count), held.print, err
+}
+
+// tagsOf returns the tags of what is held or parked in a span, unless it is
+// cheaper to be told of it.
+func tagsOf(r *store.Reader, section merge.Section, span store.Span, salt []byte) ([]byte, error) {
+	var tags []byte
+	add := func(item merge.Hash) bool {
+		t := tagOf(salt, item)
+		tags = append(tags, t[:]...)
+		return len(tags) < tagsMax*tagBytes
+	}
+	err := r.Items(section, span, func(item store.Item) bool { return add(item.Hash) })
+	if err == nil {
+		err = r.ParkedIn(section, span, func(_ merge.Key, item merge.Hash) bool { return add(item) })
+	}
+	if len(tags) >= tagsMax*tagBytes {
+		return nil, err
+	}
+	return tags, err
+}
+
+func (e *Engine) onReconAnswer(p *peer, m *ReconAnswer) {
+	if p.pull == nil || p.pull.ranges == nil || len(p.pull.ranges.asked) == 0 {
+		return
+	}
+	asked := p.pull.ranges.asked
+	spans, isWhole, broken := m.answers(asked)
+	pl := e.awaited(p, m.ID, !isWhole)
+	if pl == nil || !e.ofThisLife(pl, m.Incarnation) {
+		return
+	}
+	if broken != nil {
+		e.breach(pl, broken)
+		return
+	}
+	rc := pl.ranges
+	if rc.from == (store.Cursor{}) {
+		rc.from = store.Cursor{Store: p.store, Incarnation: p.incarnation, Seq: m.Head}
+	}
+	rc.asked = nil
+	d := division{engine: e, pull: pl, asked: asked, message: m}
+	err := e.store.View(func(r *store.Reader) error {
+		d.reader = r
+		return d.take(spans)
+	})
+	switch {
+	case errors.Is(err, ErrProtocol):
+		e.breach(pl, err)
+		return
+	case err != nil:
+		e.counters.StoreErrors++
+		p.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
+		e.abort(pl)
+		return
+	}
+	rc.ask = append(d.ask, rc.ask...)
+	slices.SortFunc(rc.ask, func(a, b question) int { return cmp.Compare(a.After, b.After) })
+	rc.bound()
+	if len(d.refs) > 0 {
+		pl.steps = append(pl.steps, &step{pull: pl, peer: p.id, refs: d.refs, asked: asked})
+	}
+	e.advance(pl)
+}
+
+// answers returns the spans of an answer to questions, and whether it answers
+// all of them. Errors: ErrProtocol.
+func (m *ReconAnswer) answers(asked []question) (spans []store.Span, isWhole bool, err error) {
+	var c chain
+	if spans, err = c.spans(asked[0].After, m.Spans); err != nil {
+		return nil, false, err
+	}
+	if len(spans) == 0 {
+		return nil, false, fmt.Errorf("%w: answer about nothing", ErrProtocol)
+	}
+	end, last := spans[len(spans)-1].UpTo, asked[len(asked)-1].UpTo
+	if end != last && last != "" && (end == "" || end > last) {
+		return nil, false, fmt.Errorf("%w: answer about more than was asked", ErrProtocol)
+	}
+	return spans, end == last, nil
+}
+
+// bound leaves to another exchange what is too much for this one.
+func (rc *reconciliation) bound() {
+	if len(rc.ask) > waitingMax {
+		rc.ask, rc.partial = rc.ask[:waitingMax], true
+	}
+	if len(rc.gaps) > waitingMax {
+		rc.gaps, rc.partial = rc.gaps[:waitingMax], true
+	}
+}
+
+// division makes of one answer what follows from it.
+type division struct {
+	engine  *Engine
+	reader  *store.Reader
+	pull    *pull
+	asked   []question
+	message *ReconAnswer
+	ask     []question // by position
+	refs    []Ref
+}
+
+func (d *division) take(spans []store.Span) error {
+	rc := d.pull.ranges
+	held := make([]*stated, len(spans))
+	differing := 0
+	for i, span := range spans {
+		told := &d.message.Spans[i]
+		if told.Mode != spanCompare || told.Count == 0 {
+			continue
+		}
+		mine, err := state(d.reader, d.pull.section, span, rc.salt, rc.exact)
+		if err != nil {
+			return err
+		}
+		if uint64(mine.Count) != told.Count || !bytes.Equal(mine.print, told.Print) {
+			held[i] = &mine
+			differing++
+		}
+	}
+	for i, span := range spans {
+		if held[i] == nil {
+			continue
+		}
+		if err := d.follow(span, d.message.Spans[i].Count, held[i].Digest, fanout(differing)); err != nil {
+			return err
+		}
+	}
+	if err := d.items(); err != nil {
+		return err
+	}
+	// What the answer did not come to is asked again, with what is held by then.
+	if end := spans[len(spans)-1].UpTo; end != "" {
+		for _, q := range d.asked {
+			if q.UpTo == "" || q.UpTo > end {
+				q.After, q.held = max(q.After, end), nil
+				d.ask = append(d.ask, q)
+			}
+		}
+	}
+	return nil
+}
+
+// follow decides what to do about a span of which the peer holds other versions
+// than this node: they are so many, and held is what is held here.
+func (d *division) follow(span store.Span, theirs uint64, held store.Digest, n int) error {
+	depth := d.depth(span) + 1
+	lacking := held.Count == 0
+	if lacking {
+		err := d.reader.ParkedIn(d.pull.section, span, func(merge.Key, merge.Hash) bool {
+			lacking = false
+			return false
+		})
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case lacking && theirs >= gapCountMin:
+		d.pull.ranges.gaps = append(d.pull.ranges.gaps, span)
+		return nil
+	case lacking || theirs <= listCountMax || depth >= depthMax:
+		d.ask = append(d.ask, question{Span: span, depth: depth, list: true})
+		return nil
+	}
+	parts, err := d.reader.Parts(d.pull.section, span, n)
+	if err != nil {
+		return err
+	}
+	after := span.After
+	for _, p := range parts {
+		d.ask = append(d.ask, question{Span: store.Span{After: after, UpTo: p.UpTo}, depth: depth, held: &p.Digest})
+		after = p.UpTo
+	}
+	return nil
+}
+
+// depth returns that of the question that a span of its answer belongs to.
+func (d *division) depth(span store.Span) int {
+	for len(d.asked) > 1 && d.asked[0].UpTo != "" && d.asked[0].UpTo <= span.After {
+		d.asked = d.asked[1:]
+	}
+	return d.asked[0].depth
+}
+
+// items gathers the versions that the peer told of and that are neither held nor
+// covered nor parked here.
+func (d *division) items() error {
+	var orders chain
+	for i := range d.message.Items {
+		item := &d.message.Items[i]
+		order, err := orders.restore(item.Shared, item.Rest)
+		if err != nil {
+			return err
+		}
+		key, err := merge.ParseOrder(d.pull.section, order)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrProtocol, err)
+		}
+		stamp, err := hlc.Unpack(item.Stamp)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrProtocol, err)
+		}
+		writer := d.message.Writers[item.Writer]
+		known, err := isKnown(d.reader, key, merge.Version{Writer: writer, Stamp: stamp}, func(h merge.Hash) bool {
+			t := tagOf(d.pull.ranges.salt, h)
+			return bytes.Equal(t[:], item.Tag)
+		})
+		if err != nil {
+			return err
+		}
+		if !known {
+			d.refs = append(d.refs, Ref{Order: []byte(order), Writer: writer})
+		}
+	}
+	return nil
+}
+
+// isKnown is Known for a version whose item hash is told by a tag alone.
+func isKnown(r *store.Reader, key merge.Key, v merge.Version, isIt func(merge.Hash) bool) (known bool, err error) {
+	held, err := r.Held(key)
+	if err != nil {
+		return false, err
+	}
+	for _, h := range held {
+		// Two versions of one writer and stamp differ in their hashes alone, as those
+		// of a machine that runs twice: only the record tells which covers which.
+		isTwin := h.Writer == v.Writer && h.Stamp == v.Stamp
+		if isIt(h.Hash) || !isTwin && merge.Covers(h.Version, v) {
+			return true, nil
+		}
+	}
+	at := store.NewPosition(key, "")
+	err = r.ParkedIn(key.Section(), store.Span{After: at, UpTo: at + "\xff"}, func(k merge.Key, item merge.Hash) bool {
+		known = k == key && isIt(item)
+		return !known
+	})
+	return known, err
+}
+
+// takeGap takes one page of the gap at hand.
+func (e *Engine) takeGap(pl *pull, m *Page) {
+	rc := pl.ranges
+	last := store.Position(m.Last)
+	if !m.Done && (len(m.Records) == 0 || !isPosition(pl.section, last) || !rc.gap.Contains(last)) {
+		e.breach(pl, fmt.Errorf("%w: page does not go on", ErrProtocol))
+		return
+	}
+	if rc.gap.After = last; m.Done {
+		rc.gap = nil
+	}
+	st := &step{pull: pl, peer: pl.peer.id}
+	pl.steps = append(pl.steps, st)
+	sum, ok := e.takeRecords(st, m.Records)
+	if total := sum.Bytes(); ok && string(total[:]) != string(m.Sum) {
+		e.breach(pl, fmt.Errorf("%w: page does not have the sum that it states", ErrProtocol))
+		return
+	}
+	e.advance(pl)
+}
+
+// isPosition reports whether a position is one of a version: it would be right
+// to blame whoever asks for what comes after anything else.
+func isPosition(section merge.Section, p store.Position) bool {
+	order, _, ok := p.Split()
+	if !ok || len(p) > positionBytesMax {
+		return false
+	}
+	_, err := merge.ParseOrder(section, order)
+	return err == nil
+}
+
+// askAgain puts questions back whose answers will not come, or were dropped. What
+// followed from those answers goes: it would be asked of twice.
+func (rc *reconciliation) askAgain(questions []question) {
+	for _, q := range questions {
+		if slices.ContainsFunc(rc.ask, func(o question) bool { return o.covers(q.Span) }) {
+			continue
+		}
+		rc.ask = slices.DeleteFunc(rc.ask, func(o question) bool { return q.covers(o.Span) })
+		rc.gaps = slices.DeleteFunc(rc.gaps, q.covers)
+		q.held = nil
+		at, _ := slices.BinarySearchFunc(rc.ask, q.After, func(o question, p store.Position) int { return cmp.Compare(o.After, p) })
+		rc.ask = slices.Insert(rc.ask, at, q)
+	}
+}
+
+// covers reports whether a span lies within that of the question.
+func (q *question) covers(s store.Span) bool {
+	return s.After >= q.After && (q.UpTo == "" || s.UpTo != "" && s.UpTo <= q.UpTo)
+}
