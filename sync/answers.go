@@ -123,6 +123,7 @@ func (e *Engine) onBusy(p *peer, m *Busy) {
 	}
 	wait := min(time.Duration(m.Retry)*time.Millisecond, time.Minute)
 	p.notBefore = e.now.Add(wait + time.Duration(e.random(int(busyRetry))))
+	p.busyUntil = p.notBefore
 	e.refuseFetch(p, m.ID, false)
 	if pulling {
 		e.halt(p.pull)

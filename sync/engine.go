@@ -35,6 +35,7 @@ type Engine struct {
 	blobs          blobs
 	gossiped       []*merge.Record // verified, on their way to a batch
 	gossipApplying int
+	checks         []*check // as they were asked for; the first few are under way
 
 	reconsider  bool          // a verdict may have changed since the last reconsidering began
 	rooms       uint64        // how often room was made among the parked
@@ -116,6 +117,7 @@ func (e *Engine) Disconnected(id PeerID) {
 		e.abort(p.pull)
 	}
 	e.dropFetches(p)
+	e.loseCheck(id)
 	delete(e.peers, id)
 	if at, found := slices.BinarySearchFunc(e.order, id, comparePeers); found {
 		e.order = slices.Delete(e.order, at, at+1)
@@ -132,6 +134,14 @@ func (e *Engine) Receive(from PeerID, m Message) {
 		return
 	}
 	p.heardAt = e.now
+	if !e.receiveCheck(p, m) {
+		e.receive(p, m)
+	}
+	e.moveChecks()
+	e.schedule()
+}
+
+func (e *Engine) receive(p *peer, m Message) {
 	switch m := m.(type) {
 	case *Hello:
 		e.onHello(p, m, true)
@@ -150,7 +160,6 @@ func (e *Engine) Receive(from PeerID, m Message) {
 		e.receiveAnswer(p, m)
 		e.receiveBlob(p, m)
 	}
-	e.schedule()
 }
 
 func (e *Engine) receiveRequest(p *peer, m Message) {
@@ -203,6 +212,7 @@ func (e *Engine) Tick(now time.Time) {
 		}
 	}
 	e.tickBlobs()
+	e.moveChecks()
 	if !e.ready && e.store.Ready() {
 		e.ready = true
 		for _, id := range e.order {

@@ -72,6 +72,7 @@ func (e *Engine) forgetLife(p *peer) {
 		e.abort(p.pull)
 	}
 	e.dropFetches(p)
+	e.loseCheck(p.id)
 	clear(p.absent)
 	p.sent, p.wants = nil, wishes{}
 	p.remote = newRemotes()

@@ -140,6 +140,20 @@ const (
 	lookupCost = 512
 	spanCost   = 256
 	scanCost   = 64
+	// checksMax bounds the peers that are checked at a time; others wait.
+	checksMax = 4
+	// checkSpansMax is how many parts of auditCountGoal versions a check asks of at a
+	// time: so many hashes are read in a turn of the engine, in about 10 ms.
+	checkSpansMax = 8
+	// checkPartsMax bounds the parts that a check cuts a section into.
+	checkPartsMax = 4096
+	// checkRoundsMax bounds the questions of one section, besides one a part.
+	checkRoundsMax = 256
+	// checkMovesMax is how often a section may have moved before a check says no more
+	// than that.
+	checkMovesMax = 4
+	// differenceMax bounds the versions that a difference names on each side.
+	differenceMax = 16
 	// partnersMax bounds the peers that get a heartbeat each interval.
 	partnersMax = 4
 )
@@ -157,6 +171,8 @@ const (
 	// quietAfter is how long after the last change heads are compared out of
 	// turn, so that a fleet at rest knows soon that it is in sync.
 	quietAfter = time.Second
+	// checkPatience is after how long a check is given up that does not get on.
+	checkPatience = 30 * time.Second
 	// refusedRetry is after how many heartbeats a section is pulled again of which
 	// a part was refused room, unless room was made meanwhile: each try lists the
 	// section from there on.

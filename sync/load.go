@@ -34,6 +34,7 @@ func (e *Engine) Load() []Gauge {
 		fetches, absent, pulls, pages, paused, wants, answers, sections,
 		{Name: "gossiped records", N: len(e.gossiped), Max: gossipPendingMax},
 		{Name: "gossiped batches at the store", N: e.gossipApplying, Max: gossipApplyingMax},
+		{Name: "checks", N: len(e.checks), Max: len(e.peers)},
 		{Name: "families not shared", N: len(e.withheld), Max: sectionsMax},
 	}
 }

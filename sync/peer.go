@@ -32,6 +32,7 @@ type peer struct {
 	wants          wishes
 	paused         map[merge.Section]*pull // what it was too busy for, to go on with
 	notBefore      time.Time               // BUSY: no pull before
+	busyUntil      time.Time               // of that, what the peer asked for
 	compare        bool                    // send a heartbeat when the pulls are done
 	pace           pace
 	budgets        *budgets

@@ -46,6 +46,7 @@ type pull struct {
 	halted   bool      // the peer is busy: nothing more is asked
 	unclean  bool      // something was refused room: no cursor moves any more
 	dead     bool
+	aim      aim
 }
 
 // step is one page of a pull on its way from the wire to the store. Records
@@ -75,6 +76,7 @@ func (e *Engine) begin(p *peer, w wish) {
 	p.pull = pl
 	e.counters.Pulls++
 	mine, theirs := e.store.State(w.section), p.remote.section(w.section)
+	pl.aim = newAim(mine, theirs)
 	at, hasCursor := e.cursor(p, w.section)
 	switch {
 	case w.audit != nil:
@@ -231,6 +233,7 @@ func (e *Engine) stepApplied(st *step, last bool, res store.Result, err error) {
 	// back what follows it.
 	pl.unclean = pl.unclean || res.Refused > 0
 	pl.applied += res.Applied
+	e.countRepaired(pl, res.Applied)
 	if res.Applied+res.Parked > 0 {
 		pl.newsAt, pl.peer.barren = e.now, false
 	}

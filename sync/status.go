@@ -20,6 +20,8 @@ type Counters struct {
 	HeadsIgnored                             uint64 // lists of heads beyond a peer's budget
 	Pulls, CursorsInvalid, StoreErrors       uint64
 	Blobs                                    uint64 // fetched whole
+	Repaired                                 uint64 // records from peers in place of what the disk lost
+	Differences                              uint64 // sections in which a check found one for good
 }
 
 // PeerState is what a connected peer is known to hold.
@@ -47,6 +49,16 @@ type PeerState struct {
 	Differing []merge.Section
 	// Pulling says that an exchange is in progress.
 	Pulling bool
+	// Pull is how far it has come; nil when that cannot be said.
+	Pull *Progress
+	// IsWaiting says that something is to be pulled and others have their turn.
+	IsWaiting bool
+	// IsBusy says that it asked not to be asked for now.
+	IsBusy bool
+	// IsRefused says that some of its versions found no room among the parked here.
+	IsRefused bool
+	// Withholds are the families that this node shares and it does not, ascending.
+	Withholds []string
 }
 
 // Peers returns the state of every connected peer, by id.
@@ -93,6 +105,7 @@ func (e *Engine) peerState(p *peer, mine []ownSection, reader *store.Reader) Pee
 		}
 	}
 	slices.SortFunc(st.Differing, merge.Section.Compare)
+	e.tellWhy(&st, p, mine)
 	return st
 }
 
