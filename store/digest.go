@@ -37,7 +37,7 @@ type buckets struct {
 type bucket struct {
 	from Position
 	// bound is how many bytes of from already come after everything before the
-	// bucket.
+	// bucket. No version is at from itself: it is the place before those of a key.
 	bound int
 	Digest
 }
@@ -69,7 +69,7 @@ func newBuckets() *buckets { return &buckets{list: []bucket{{}}} }
 func (b *buckets) append(order string, pos Position, item merge.Hash) {
 	end := &b.list[len(b.list)-1]
 	if begin := keyPosition(order); end.Count > 0 && b.last < begin && (beginsBucket(order) || end.Count >= bucketMax) {
-		b.list = append(b.list, bucket{from: begin, bound: len(between(b.last, begin))})
+		b.list = append(b.list, bucket{from: begin, bound: commonLength(b.last, begin) + 1})
 		end = &b.list[len(b.list)-1]
 	}
 	end.Digest = end.Add(item)
@@ -96,7 +96,7 @@ func (b *buckets) apply(m *move) (cut bool) {
 	at.Digest = at.Add(m.item)
 	if i+1 < len(b.list) {
 		next := &b.list[i+1]
-		next.bound = max(next.bound, len(between(m.pos, next.from)))
+		next.bound = max(next.bound, commonLength(m.pos, next.from)+1)
 	}
 	// A power of two: what could not be cut is not tried again with each version.
 	tooLarge := at.Count > bucketMax && at.Count&(at.Count-1) == 0

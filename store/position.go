@@ -30,9 +30,15 @@ func (p Position) Split() (order string, writer merge.InstanceID, ok bool) {
 	return order, merge.InstanceID(name), found && name != ""
 }
 
-// between returns the shortest position that is after one and not after
-// another, which must come later.
-func between(earlier, later Position) Position { return later[:commonLength(earlier, later)+1] }
+// between returns a short place that is not before one position and before
+// another, which must come later: where a span may end that holds the first and
+// not the second.
+func between(earlier, later Position) Position {
+	if n := commonLength(earlier, later) + 1; n < len(later) {
+		return later[:n]
+	}
+	return earlier
+}
 
 // commonLength returns how many bytes both begin with.
 func commonLength(a, b Position) int {

@@ -114,8 +114,7 @@ func (e *Engine) takeAbsent(p *peer, h *Heads, differing map[merge.Section]bool)
 // becameEqual moves the cursor from where it is to the peer's head: what it
 // holds is held here.
 func (e *Engine) becameEqual(p *peer, r *remote, mine store.SectionState, from store.Cursor) {
-	r.equal, r.isEqual, r.since = mine, true, time.Time{}
-	r.idle = standoff{}
+	r.becameEqual(mine)
 	p.settle(mine.Section)
 	if p.pull != nil && p.pull.section == mine.Section {
 		return // it moves the cursor itself
@@ -142,6 +141,10 @@ func (e *Engine) consider(p *peer, r *remote, mine store.SectionState, at place)
 	if r.count == 0 || r.refusedRoom == e.rooms && e.now.Before(r.refusedUntil) {
 		return
 	}
+	if !at.isKnown && e.yields(p, r, mine) {
+		p.yielded = true
+		return
+	}
 	if !at.isKnown || at.Incarnation != p.incarnation || at.Seq < r.head {
 		p.want(wish{section: section})
 		return
@@ -157,6 +160,21 @@ func (e *Engine) consider(p *peer, r *remote, mine store.SectionState, at place)
 	case e.now.Sub(r.idleSince) >= e.cfg.HeartbeatEvery/2:
 		p.want(wish{section: section, list: true})
 	}
+}
+
+// yields reports whether a section of which there is no cursor is left to the
+// peer for now. Were both to compare it at once, both would pay for the same:
+// so who holds less goes first, and often nothing is left for the other. It is
+// waited for until its state moves, or half an interval.
+func (e *Engine) yields(p *peer, r *remote, mine store.SectionState) bool {
+	holdsMore := uint64(mine.Count) > r.count || uint64(mine.Count) == r.count && e.cfg.Self > p.id
+	if !holdsMore || r.section.Family == FleetFamily {
+		return false
+	}
+	if r.yieldedTo.IsZero() {
+		r.yieldedTo, r.yieldedAt = e.now, r.head
+	}
+	return r.head == r.yieldedAt && e.now.Sub(r.yieldedTo) < e.cfg.HeartbeatEvery/2
 }
 
 // cursor returns the position in the peer's feed; ok is false when there is

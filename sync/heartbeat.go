@@ -153,8 +153,7 @@ func (e *Engine) takeEcho(p *peer, m *Heartbeat) {
 		if !p.remote.isTold(section) && m.Heads.speaksOf(section) {
 			r := p.remote.section(section)
 			r.known = true
-			r.equal, r.isEqual, r.since = state, true, time.Time{}
-			r.idle = standoff{}
+			r.becameEqual(state)
 			p.settle(section)
 		}
 	}
@@ -194,6 +193,10 @@ func (e *Engine) heartbeats() {
 func (e *Engine) lookAround() {
 	e.findDue()
 	e.relearn()
+	for _, id := range e.order {
+		p := e.peers[id]
+		p.compare, p.yielded = p.compare || p.yielded, false
+	}
 	e.lookForBlobs()
 	e.forgetBudgets()
 	if e.judgeAgain {

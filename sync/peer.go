@@ -34,6 +34,7 @@ type peer struct {
 	notBefore      time.Time               // BUSY: no pull before
 	busyUntil      time.Time               // of that, what the peer asked for
 	compare        bool                    // send a heartbeat when the pulls are done
+	yielded        bool                    // a section was left to it: compare again at the next interval
 	pace           pace
 	budgets        *budgets
 	absent         map[merge.Hash]absence
@@ -58,9 +59,19 @@ type remote struct {
 	idleSince time.Time // when that was first seen
 	listed    standoff  // the standoff at the last clean listing
 
+	served    bool      // it was sent versions since both were last equal
+	yieldedTo time.Time // when the peer was let go first
+	yieldedAt uint64    // its head then
+
 	refused      bool      // the last pull was refused room for some of it
 	refusedUntil time.Time // not before is it pulled again, unless
 	refusedRoom  uint64    // Engine.rooms has moved on since
+}
+
+// becameEqual notes the own state at which both are equal.
+func (r *remote) becameEqual(mine store.SectionState) {
+	r.equal, r.isEqual, r.since = mine, true, time.Time{}
+	r.idle, r.served, r.yieldedTo = standoff{}, false, time.Time{}
 }
 
 // standoff is a pair of states that stays unequal while nothing moves.

@@ -16,9 +16,14 @@ const (
 	byRanges             // where digests differ: see reconciliation
 )
 
-// inlineBehindMin is how far behind a feed is when it is asked for records at
-// once: nearer, gossip has brought most of them already.
-const inlineBehindMin = 256
+const (
+	// inlineBehindMin is how far behind a feed is when it is asked for records at
+	// once: nearer, gossip has brought most of them already.
+	inlineBehindMin = 256
+	// echoMin is from how many entries on a comparison costs less than a feed that
+	// has nothing new.
+	echoMin = 256
+)
 
 // pull is one exchange that fetches what a peer has of one section. Pages of
 // it are steps that go to the store in order; the next page is asked for while
@@ -81,9 +86,10 @@ func (e *Engine) begin(p *peer, w wish) {
 	switch {
 	case w.audit != nil:
 		e.reconcile(pl, *w.audit, true)
-	case hasCursor && !w.list:
+	case hasCursor && !w.list && !e.echoes(theirs, at.Seq, mine):
 		pl.after, pl.since = at.Seq, at.Incarnation
-		pl.inline = e.worthInline(theirs, at.Seq, uint64(mine.Count))
+		behind := theirs.head - min(theirs.head, at.Seq)
+		pl.inline = !theirs.isEcho(mine) && (!e.cfg.Gossip || behind > inlineBehindMin)
 	case mine.Count == 0 && theirs.count < gapCountMin && !w.list:
 		pl.since, pl.inline = p.incarnation, true
 	default:
@@ -93,13 +99,16 @@ func (e *Engine) begin(p *peer, w wish) {
 	e.askPage(pl)
 }
 
-// worthInline reports whether a feed is asked for records at once, without their
-// names first: when this node is known to lack most of what comes. What else
-// comes may be what the peer had of this node.
-func (e *Engine) worthInline(theirs *remote, after, mine uint64) bool {
-	behind := theirs.head - min(theirs.head, after)
-	lacking := theirs.count - min(theirs.count, mine)
-	return 2*lacking > behind && (!e.cfg.Gossip || behind > inlineBehindMin)
+// echoes reports whether so much of a peer's feed may be what it had of this
+// node that comparing costs less than listing it.
+func (e *Engine) echoes(theirs *remote, after uint64, mine store.SectionState) bool {
+	return theirs.isEcho(mine) && theirs.head > after+echoMin && e.store.Ready()
+}
+
+// isEcho reports whether a peer was sent versions of the section not long ago,
+// or holds less than this node and so is likely to be fetching it.
+func (r *remote) isEcho(mine store.SectionState) bool {
+	return r.served || r.count < uint64(mine.Count)
 }
 
 // goOn takes up the pull of a section that was left because the peer was busy.
@@ -248,7 +257,7 @@ func (e *Engine) finish(pl *pull) {
 	p := pl.peer
 	e.retire(pl)
 	mine, r := e.store.State(pl.section), p.remote.section(pl.section)
-	r.refused = pl.unclean
+	r.refused, r.served = pl.unclean, false
 	switch {
 	case pl.mode == byRanges && pl.ranges.borrowed != (store.Span{}):
 		// Whoever lent it goes on.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,10 +40,11 @@ func (d difference) fill(t *testing.T, a, b *node) (held int64) {
 	total := d.common + d.onlyA + d.onlyB
 	// kinds says what becomes of each item, in their order.
 	kinds := make([]string, 0, total)
-	for kind, n := range map[string]int{"only a": d.onlyA, "only b": d.onlyB, "newer a": d.newerA, "newer b": d.newerB, "forked": d.forked} {
-		for range n {
-			kinds = append(kinds, kind)
-		}
+	for _, k := range []struct {
+		kind string
+		n    int
+	}{{"only a", d.onlyA}, {"only b", d.onlyB}, {"newer a", d.newerA}, {"newer b", d.newerB}, {"forked", d.forked}} {
+		kinds = append(kinds, slices.Repeat([]string{k.kind}, k.n)...)
 	}
 	for len(kinds) < total {
 		kinds = append(kinds, "common")
@@ -74,13 +76,17 @@ func (d difference) fill(t *testing.T, a, b *node) (held int64) {
 			held++
 		}
 	}
-	for n, records := range map[*node][]merge.Record{a: inA, b: inB} {
-		rng.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
-		if _, err := n.store.Merge(context.Background(), store.Batch{Path: store.PathRestore, Records: records}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	mergeShuffled(t, rng, a, inA)
+	mergeShuffled(t, rng, b, inB)
 	return held
+}
+
+func mergeShuffled(t *testing.T, rng *rand.Rand, n *node, records []merge.Record) {
+	t.Helper()
+	rng.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+	if _, err := n.store.Merge(context.Background(), store.Batch{Path: store.PathRestore, Records: records}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func sealAt(t *testing.T, writer merge.InstanceID, key merge.Key, held []merge.Version, wall int64) merge.Record {

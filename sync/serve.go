@@ -71,16 +71,26 @@ func (e *Engine) Answered(a Answer, reply Reply) {
 	}
 }
 
+// serveVersions serves versions, which come back in the peer's feed.
+func (e *Engine) serveVersions(p *peer, id uint64, sectionID string, answer func(*responder) (Message, error)) {
+	if section, err := merge.ParseSectionID(sectionID); err == nil {
+		if r := p.remote.of[section]; r != nil {
+			r.served = true
+		}
+	}
+	e.serve(p, id, sectionID, answer)
+}
+
 func (e *Engine) serveChanges(p *peer, m *Changes) {
-	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).changes(m) })
+	e.serveVersions(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).changes(m) })
 }
 
 func (e *Engine) serveGet(p *peer, m *Get) {
-	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).get(m) })
+	e.serveVersions(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).get(m) })
 }
 
 func (e *Engine) servePage(p *peer, m *PageReq) {
-	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).page(m) })
+	e.serveVersions(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).page(m) })
 }
 
 // serveRecon refuses while the digests are built: the feed is served meanwhile.

@@ -42,7 +42,7 @@ func testSpans(t *testing.T, open Opener) {
 	defer mustClose(t, s)
 	rng := generator(7)
 	keys := randomKeys(rng, 1500)
-	authors := []*Author{NewAuthor("anna", at(1)), NewAuthor("bert", at(2)), NewAuthor("carl", at(3))}
+	authors := []*Author{NewAuthor("a", at(1)), NewAuthor("b", at(2)), NewAuthor("c", at(3))}
 	for round := range 6 {
 		var batch []merge.Record
 		for range 400 {
@@ -88,7 +88,7 @@ func memorySection() merge.Section { return Key("memory", "").Section() }
 
 // randomPosition returns a place near a key: before it, within it or after it.
 func randomPosition(rng *rand.Rand, keys []merge.Key) store.Position {
-	p := store.NewPosition(keys[rng.IntN(len(keys))], []merge.InstanceID{"anna", "b", "carl"}[rng.IntN(3)])
+	p := store.NewPosition(keys[rng.IntN(len(keys))], []merge.InstanceID{"a", "b", "cc"}[rng.IntN(3)])
 	switch rng.IntN(6) {
 	case 0:
 		return ""
