@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
@@ -37,6 +38,12 @@ type badgerEngine struct {
 func OpenBadger(dir string, opts BadgerOptions) (Engine, error) {
 	settings := badgerSettings(dir, opts)
 	db, err := badger.Open(settings)
+	for wait := lockWaitMax; isLocked(err) && wait > 0; wait -= lockWaitStep {
+		// A program that this process has begun to start holds everything that is
+		// open here until it runs, also the lock of a store that was closed meanwhile.
+		time.Sleep(lockWaitStep)
+		db, err = badger.Open(settings)
+	}
 	if err != nil && !isLocked(err) {
 		// A process that was killed can leave an empty file that makes the first
 		// opening fail; that opening cleans it up.
@@ -91,7 +98,11 @@ func (e *badgerEngine) View(fn func(tx Txn) error) error {
 	if err := e.usable(); err != nil {
 		return err
 	}
-	return e.db.View(func(txn *badger.Txn) error { return fn(badgerTxn{txn}) })
+	return e.db.View(func(txn *badger.Txn) error {
+		scanner := &badgerScanner{}
+		defer scanner.close()
+		return fn(badgerTxn{txn, scanner})
+	})
 }
 
 // Update implements Engine.
@@ -104,7 +115,7 @@ func (e *badgerEngine) Update(fn func(tx Txn) error) error {
 	}
 	txn := e.db.NewTransaction(true)
 	defer txn.Discard()
-	if err := fn(badgerTxn{txn}); err != nil {
+	if err := fn(badgerTxn{txn: txn}); err != nil {
 		return err
 	}
 	err := txn.Commit()
@@ -140,7 +151,12 @@ func (e *badgerEngine) Close() error {
 	return nil
 }
 
-type badgerTxn struct{ txn *badger.Txn }
+// badgerTxn is one transaction; scanner is nil in one that writes, where no two
+// iterators may be open.
+type badgerTxn struct {
+	txn     *badger.Txn
+	scanner *badgerScanner
+}
 
 // Get implements Txn.
 func (t badgerTxn) Get(key []byte) ([]byte, error) {
@@ -169,12 +185,9 @@ func (t badgerTxn) Delete(key []byte) error { return badgerError(t.txn.Delete(ke
 
 // Scan implements Txn.
 func (t badgerTxn) Scan(from, to []byte, reverse bool, fn func(key, value []byte) (more bool, err error)) error {
-	opts := badger.DefaultIteratorOptions
-	opts.PrefetchValues = false // values are beside their keys
-	opts.Reverse = reverse
-	opts.Prefix = commonPrefix(from, to)
-	it := t.txn.NewIterator(opts)
-	defer it.Close()
+	prefix := commonPrefix(from, to)
+	it, done := t.iterator(prefix, reverse)
+	defer done()
 	if reverse {
 		seekLast(it, to)
 	} else {
@@ -194,6 +207,41 @@ func (t badgerTxn) Scan(from, to []byte, reverse bool, fn func(key, value []byte
 		}
 	}
 	return nil
+}
+
+// badgerScanner keeps one iterator of a reading transaction between scans: to
+// make one costs as much as some hundred rows.
+type badgerScanner struct {
+	idle   *badger.Iterator
+	prefix string
+}
+
+func (s *badgerScanner) close() {
+	if s.idle != nil {
+		s.idle.Close()
+	}
+}
+
+// iterator returns an iterator over the keys that begin with prefix, and what
+// ends its use.
+func (t badgerTxn) iterator(prefix []byte, reverse bool) (it *badger.Iterator, done func()) {
+	s := t.scanner
+	if s != nil && s.idle != nil && !reverse && s.prefix == string(prefix) {
+		it, s.idle = s.idle, nil
+	} else {
+		opts := badger.DefaultIteratorOptions
+		opts.PrefetchValues = false // values are beside their keys
+		opts.Reverse = reverse
+		opts.Prefix = prefix
+		it = t.txn.NewIterator(opts)
+	}
+	if s == nil || reverse {
+		return it, it.Close
+	}
+	return it, func() {
+		s.close()
+		s.idle, s.prefix = it, string(prefix)
+	}
 }
 
 // seekLast moves a reverse iterator to the last key before to; Seek goes to

@@ -1,5 +1,7 @@
 package store
 
+import "time"
+
 // Bounds of the store. They are local to one machine and part of no format.
 const (
 	// txnRecordsMax bounds the records of one transaction.
@@ -60,6 +62,10 @@ const (
 	// putAttemptsMax is how often PutBlob begins again because a peer's chunk that
 	// was wrong took its own with it.
 	putAttemptsMax = 4
+	// lockWaitMax is how long a lock of another process is waited for, and
+	// lockWaitStep after how long it is tried again.
+	lockWaitMax  = 200 * time.Millisecond
+	lockWaitStep = 10 * time.Millisecond
 	// scanChunkMax bounds the parked versions that Reconsider judges at a time.
 	scanChunkMax = 512
 )

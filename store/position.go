@@ -61,6 +61,15 @@ func (s Span) Contains(p Position) bool { return p > s.After && !s.endsBefore(p)
 // IsEmpty reports whether nothing can lie within the span.
 func (s Span) IsEmpty() bool { return s.UpTo != "" && s.UpTo <= s.After }
 
+// cuts reports whether the span may hold some versions of a key and not others.
+func (s Span) cuts(order []byte) bool {
+	return s.After != "" && beginsWith(s.After, order) || s.UpTo != "" && beginsWith(s.UpTo, order)
+}
+
+func beginsWith(p Position, order []byte) bool {
+	return len(p) >= len(order) && string(p[:len(order)]) == string(order)
+}
+
 // firstRow returns where the rows of the keys that may have versions within the
 // span begin, in the order of KEY: a key's row comes before its versions.
 func (s Span) firstRow() string {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -68,10 +69,7 @@ func (r *Reader) digestRows(sec merge.Section, s *Span) (d Digest, err error) {
 	if s == nil {
 		return d, nil
 	}
-	err = r.Items(sec, *s, func(item Item) bool {
-		d = d.Add(item.Hash)
-		return true
-	})
+	err = r.hashes(sec, *s, func(_ []byte, _ string, item merge.Hash) { d = d.Add(item) })
 	return d, err
 }
 
@@ -132,55 +130,71 @@ func partsOf(whole []bucket, n int) []Part {
 
 // partsOfRows is Parts from the rows alone.
 func (r *Reader) partsOfRows(sec merge.Section, s Span, n int) ([]Part, error) {
-	var items []Item
-	err := r.Items(sec, s, func(item Item) bool {
-		items = append(items, item)
-		return true
+	var items []merge.Hash
+	var ends []int  // of each item in positions
+	var text []byte // positions, one after the other
+	err := r.hashes(sec, s, func(order []byte, writer string, item merge.Hash) {
+		text = append(append(append(text, order...), positionSeparator...), writer...)
+		items, ends = append(items, item), append(ends, len(text))
 	})
 	if err != nil {
 		return nil, err
+	}
+	position := func(i int) Position {
+		begin := 0
+		if i > 0 {
+			begin = ends[i-1]
+		}
+		return Position(text[begin:ends[i]])
 	}
 	n = max(1, min(n, len(items)))
 	parts := make([]Part, n)
 	for i := range parts {
 		from, to := i*len(items)/n, (i+1)*len(items)/n
 		for _, item := range items[from:to] {
-			parts[i].Digest = parts[i].Add(item.Hash)
+			parts[i].Digest = parts[i].Add(item)
 		}
 		if i > 0 {
-			parts[i-1].UpTo = between(items[from-1].Position, items[from].Position)
+			parts[i-1].UpTo = between(position(from-1), position(from))
 		}
 	}
 	parts[n-1].UpTo = s.UpTo
 	return parts, nil
 }
 
-// Items calls fn for each version that a span holds, by position, until fn
-// returns false. Errors: ErrCorrupt.
-func (r *Reader) Items(sec merge.Section, s Span, fn func(item Item) (more bool)) error {
-	n, ok := r.table.of(sec)
-	if !ok || s.IsEmpty() {
-		return nil
-	}
-	prefix := appendSectionKey(nil, prefixVersions, n)
-	return scan(r.tx, prefix, append(prefix[:len(prefix):len(prefix)], s.firstRow()...), false, func(key, value []byte) (bool, error) {
-		_, order, err := splitRowKey(prefixVersions, key, 0)
+// hashes calls fn for each version that a span holds, by position, with what a
+// digest needs of it: of the rest nothing is decoded. The bytes of the order key
+// are valid during the call.
+func (r *Reader) hashes(sec merge.Section, s Span, fn func(order []byte, writer string, item merge.Hash)) error {
+	return r.rows(sec, s, func(order, value []byte) (bool, error) {
+		items, err := decodeHashes(value)
 		if err != nil {
 			return false, err
 		}
-		if s.endsBefore(keyPosition(order)) {
-			return false, nil
+		cut := s.cuts(order)
+		for _, item := range items {
+			if !cut || s.Contains(keyPosition(string(order))+Position(item.writer)) {
+				fn(order, item.writer, item.hash)
+			}
 		}
+		return true, nil
+	})
+}
+
+// Items calls fn for each version that a span holds, by position, until fn
+// returns false. Errors: ErrCorrupt.
+func (r *Reader) Items(sec merge.Section, s Span, fn func(item Item) (more bool)) error {
+	return r.rows(sec, s, func(order, value []byte) (more bool, err error) {
 		versions, err := decodeRow(value)
 		if err != nil {
 			return false, err
 		}
-		k, err := parseOrder(sec, order)
+		k, err := parseOrder(sec, string(order))
 		if err != nil {
 			return false, err
 		}
-		more := true
-		eachByWriter(order, versions.held, func(pos Position, h *Held) bool {
+		more = true
+		eachByWriter(string(order), versions.held, func(pos Position, h *Held) bool {
 			switch {
 			case s.endsBefore(pos):
 				more = false
@@ -190,6 +204,26 @@ func (r *Reader) Items(sec merge.Section, s Span, fn func(item Item) (more bool)
 			return more
 		})
 		return more, nil
+	})
+}
+
+// rows calls fn for the rows of the keys that may have versions within a span,
+// until fn returns false. The slices are valid during the call.
+func (r *Reader) rows(sec merge.Section, s Span, fn func(order, value []byte) (more bool, err error)) error {
+	n, ok := r.table.of(sec)
+	if !ok || s.IsEmpty() {
+		return nil
+	}
+	prefix := appendSectionKey(nil, prefixVersions, n)
+	from := append(prefix[:len(prefix):len(prefix)], s.firstRow()...)
+	return scan(r.tx, prefix, from, false, func(key, value []byte) (bool, error) {
+		if len(key) < len(prefix)+len(terminator) {
+			return false, fmt.Errorf("%w: key %q", ErrCorrupt, key)
+		}
+		if s.UpTo != "" && string(key[len(prefix):]) > string(s.UpTo) { // the place before the key's versions
+			return false, nil
+		}
+		return fn(key[len(prefix):len(key)-len(terminator)], value)
 	})
 }
 

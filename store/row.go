@@ -3,6 +3,8 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
@@ -121,6 +123,43 @@ func decodeRow(b []byte) (row, error) {
 		return row{}, fmt.Errorf("%w: row of %d bytes", ErrCorrupt, len(b))
 	}
 	return r, nil
+}
+
+// rowHash is what a digest needs of a held version.
+type rowHash struct {
+	writer string
+	hash   merge.Hash
+}
+
+// decodeHashes is decodeRow for digests, in the order of the writers. Errors:
+// ErrCorrupt.
+func decodeHashes(b []byte) ([]rowHash, error) {
+	d := decoder{rest: string(b)}
+	d.uvarint() // history
+	n := d.uvarint()
+	if n > uint64(len(d.rest)) {
+		d.bad, n = true, 0
+	}
+	items := make([]rowHash, n)
+	for i := range items {
+		items[i].writer = d.text()
+		d.bytes(8 + 1 + 8) // stamp, flags, seq
+		items[i].hash = d.hash()
+		for range 3 { // event, size, sync version
+			d.uvarint()
+		}
+		for others := d.uvarint(); others > 0 && !d.bad; others-- {
+			d.text()
+			d.bytes(8)
+		}
+	}
+	if !d.done() {
+		return nil, fmt.Errorf("%w: row of %d bytes", ErrCorrupt, len(b))
+	}
+	if n > 1 {
+		slices.SortFunc(items, func(a, b rowHash) int { return strings.Compare(a.writer, b.writer) })
+	}
+	return items, nil
 }
 
 func (d *decoder) held(h *Held) {
