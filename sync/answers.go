@@ -105,13 +105,13 @@ func (e *Engine) onRecords(p *peer, m *Records) {
 	}
 	pl.getting = 0
 	st := pl.fetching()
-	if st == nil || m.Answered == 0 || m.Answered > uint64(len(st.refs)) {
+	if st == nil || m.Answered == 0 || m.Answered > uint64(pl.asked) {
 		e.breach(pl, fmt.Errorf("%w: %d keys answered", ErrProtocol, m.Answered))
 		return
 	}
-	full := m.Answered < uint64(min(len(st.refs), refsMax))
+	full := m.Answered < uint64(pl.asked)
 	p.pace.answered(e.now.Sub(pl.getAt), e.cfg.RequestTimeout, full)
-	st.refs = st.refs[m.Answered:]
+	st.taken(m.Answered)
 	e.takeRecords(st, m.Records)
 	e.advance(pl)
 }

@@ -52,18 +52,22 @@ func messages() []fleetsync.Message {
 		&fleetsync.Busy{ID: 3, Retry: 500},
 		&fleetsync.Error{ID: 3, Code: fleetsync.CodeNotShared, Text: "not shared"},
 		&fleetsync.Bye{Reason: "stopping"},
+		&fleetsync.Get{
+			ID: 2, Section: "skill\x1f\x1f\x1f", Refs: []fleetsync.Ref{}, Salt: salt, After: []byte("skill\x00a"), UpTo: []byte("skill\x00b"),
+			Tags: bytes.Repeat([]byte{9}, 12),
+		},
 		&fleetsync.Recon{
 			ID: 4, Section: "memory\x1f\x1f\x1f", Salt: salt, After: []byte("memory\x00a"), Exact: true,
 			Spans: []fleetsync.ReconSpan{
 				{Shared: 7, Rest: []byte("b"), Mode: 0},
 				{Shared: 8, Rest: []byte("c"), Mode: 1, Count: 3, Print: bytes.Repeat([]byte{5}, 8)},
-				{Mode: 2, Print: bytes.Repeat([]byte{6}, 16)},
+				{Mode: 2, Print: bytes.Repeat([]byte{6}, 12)},
 			},
 		},
 		&fleetsync.ReconAnswer{
 			ID: 4, Spans: []fleetsync.ReconSpan{{Rest: []byte("memory\x00b"), Mode: 0}, {Mode: 1, Count: 4, Print: bytes.Repeat([]byte{7}, 8)}},
 			Writers: []merge.InstanceID{"local"}, Head: 9, Incarnation: 5,
-			Items: []fleetsync.ReconItem{{Rest: []byte("memory\x00a"), Writer: 0, Stamp: 7 << 16, Tag: bytes.Repeat([]byte{8}, 8)}},
+			Items: []fleetsync.ReconItem{{Rest: []byte("memory\x00a"), Writer: 0, Stamp: 7 << 16, Tag: bytes.Repeat([]byte{8}, 6)}},
 		},
 	}
 }

@@ -56,9 +56,19 @@ const (
 	// listCountMax is the size from which a span is compared by parts: below,
 	// tags cost less than parts and another round trip.
 	listCountMax = 16
-	// tagsMax is from how many versions of this node a list is asked for without
-	// their tags: the peer has no more than listCountMax to tell of.
-	tagsMax = 4 * listCountMax
+	// tagsPerListed is how many tags are sent for each version that a list may have:
+	// more cost more bytes than the versions that they leave out.
+	tagsPerListed = 4
+	// listedLikely is how many versions of a span of listCountMax differ, as long as
+	// nothing says that it is more.
+	listedLikely = 4
+	// denseCountMax is the size up to which a span is listed of which every part
+	// differs, and denseParts how many parts say so.
+	denseCountMax = 256
+	denseParts    = 4
+	// taggedSpread is how many versions lie between those that are asked for by
+	// tags, for each of them, at most: the responder passes them all.
+	taggedSpread = 4
 	// listedAtOnceMax is how many versions a responder lists unasked: telling of
 	// them costs as much as asking whether to.
 	listedAtOnceMax = 1

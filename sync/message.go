@@ -155,12 +155,19 @@ type CursorInvalid struct {
 	End    uint64 `cbor:"3,keyasint,omitempty"` // end of that incarnation, when known
 }
 
-// Get asks for records by key and writer.
+// Get asks for records by key and writer, or, where many of a span are wanted,
+// by their tags.
 type Get struct {
 	ID      uint64 `cbor:"1,keyasint"`
 	Section string `cbor:"2,keyasint"`
 	Refs    []Ref  `cbor:"3,keyasint"`
 	Bytes   uint64 `cbor:"4,keyasint,omitempty"` // as that of Changes
+	// Tags are those of the wanted versions, under Salt, by position, one after the
+	// other; all lie after the position After and not after UpTo. Then Refs is empty.
+	Salt  []byte `cbor:"5,keyasint,omitempty"`
+	After []byte `cbor:"6,keyasint,omitempty"`
+	UpTo  []byte `cbor:"7,keyasint,omitempty"`
+	Tags  []byte `cbor:"8,keyasint,omitempty"`
 }
 
 // Ref names one writer's version of a key.
@@ -170,7 +177,13 @@ type Ref struct {
 	Writer merge.InstanceID
 }
 
-// Records answers Get: the first Answered refs, without those that are not
+// position returns where the version stands in its section, before the place
+// before all versions of its key.
+func (r *Ref) position() []byte { return append(r.before(), r.Writer...) }
+
+func (r *Ref) before() []byte { return append(append([]byte{}, r.Order...), 0, 0) }
+
+// Records answers Get: the first Answered refs or tags, without those that are not
 // held any more, since a later feed entry covers them.
 type Records struct {
 	ID       uint64   `cbor:"1,keyasint"`

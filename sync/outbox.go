@@ -30,6 +30,8 @@ type Answer struct {
 	To   PeerID
 	id   uint64 // of the engine
 	read func() Reply
+
+	section merge.Section
 }
 
 // Read reads the store for the answer; it never returns without a message.
@@ -41,6 +43,19 @@ type Reply struct {
 	Message Message
 	cost    int   // bytes read and sent
 	err     error // ErrProtocol, or that of the store
+}
+
+// carriesRecords reports whether a reply brings the peer versions.
+func (r *Reply) carriesRecords() bool {
+	switch m := r.Message.(type) {
+	case *ChangesPage:
+		return len(m.Records) > 0
+	case *Records:
+		return len(m.Records) > 0
+	case *Page:
+		return len(m.Records) > 0
+	}
+	return false
 }
 
 // Publish is one gossip message; best effort.

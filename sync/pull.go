@@ -38,6 +38,8 @@ type pull struct {
 
 	request  uint64    // id of the page that is awaited, 0 for none
 	getting  uint64    // id of the GET that is awaited, 0 for none
+	asked    int       // versions that it asks for
+	refsGoal int       // how many fit an answer, as far as is known
 	pageAt   time.Time // when that page was asked for
 	getAt    time.Time // when those records were
 	deadline time.Time // for the oldest of both
@@ -61,9 +63,11 @@ type pull struct {
 type step struct {
 	pull      *pull
 	peer      PeerID
-	after     uint64          // byFeed: the position before the page
-	asked     []question      // byRanges: what the page answers
-	refs      []Ref           // still to be fetched
+	after     uint64     // byFeed: the position before the page
+	asked     []question // byRanges: what the page answers
+	refs      []Ref      // still to be fetched
+	tags      []tag      // of refs, under salt, when they are asked for by these
+	salt      []byte
 	verifying int             // batches at the verifier
 	records   []*merge.Record // verified, not at the store yet
 	storing   bool            // a part is at the store
@@ -175,9 +179,7 @@ func (e *Engine) advance(pl *pull) {
 	if st := pl.fetching(); st != nil && pl.getting == 0 && pl.hasRoom(st) {
 		pl.getting, pl.getAt = e.newID(), e.now
 		pl.deadline = e.now.Add(e.cfg.RequestTimeout)
-		e.send(pl.peer, &Get{
-			ID: pl.getting, Section: pl.section.ID(), Refs: st.refs[:min(len(st.refs), refsMax)], Bytes: pl.peer.pace.limit(),
-		})
+		e.send(pl.peer, st.get(pl))
 	}
 	e.askPage(pl)
 	if pl.request == 0 && pl.getting == 0 {
@@ -185,6 +187,42 @@ func (e *Engine) advance(pl *pull) {
 	}
 	if pl.ended && len(pl.steps) == 0 {
 		e.finish(pl)
+	}
+}
+
+// get asks for the next records of a step.
+func (st *step) get(pl *pull) *Get {
+	if pl.refsGoal == 0 {
+		pl.refsGoal = refsMax
+	}
+	n := min(len(st.refs), pl.refsGoal)
+	pl.asked = n
+	m := &Get{ID: pl.getting, Section: pl.section.ID(), Refs: []Ref{}, Bytes: pl.peer.pace.limit()}
+	if len(st.tags) == 0 {
+		m.Refs = st.refs[:n]
+		return m
+	}
+	m.Salt = st.salt
+	m.After, m.UpTo = st.refs[0].before(), st.refs[n-1].position()
+	for i := range st.tags[:n] {
+		m.Tags = append(m.Tags, st.tags[i][:]...)
+	}
+	return m
+}
+
+// taken notes that the first n records of a step were answered. When that is
+// not all that was asked for, fewer are asked for the next time: names are
+// bytes, too.
+func (st *step) taken(n uint64) {
+	pl := st.pull
+	if n < uint64(pl.asked) {
+		pl.refsGoal = int(n + n/8 + 1)
+	} else {
+		pl.refsGoal = min(2*pl.refsGoal, refsMax)
+	}
+	st.refs = st.refs[n:]
+	if len(st.tags) > 0 {
+		st.tags = st.tags[n:]
 	}
 }
 

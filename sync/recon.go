@@ -65,7 +65,7 @@ type ReconItem struct {
 	Rest   []byte
 	Writer uint64 // its place in Writers
 	Stamp  uint64
-	Tag    []byte // 8 bytes of a salted hash of the item hash
+	Tag    []byte // 6 bytes of a salted hash of the item hash
 }
 
 // Modes of a span.
@@ -129,7 +129,7 @@ func validateSpans(spans []ReconSpan) error {
 
 const (
 	printBytes = 8
-	tagBytes   = 8
+	tagBytes   = 6
 )
 
 // printOf is how a digest travels: 8 bytes of SHA-256 over salt, sum and count.

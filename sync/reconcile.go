@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
@@ -39,6 +40,8 @@ type question struct {
 	store.Span
 	depth int  // divisions that led to it
 	list  bool // the peer holds few versions in it
+	tags  int  // with at most so many tags: more would cost more than they save
+	items int  // so many versions are likely to be listed
 	held  *store.Digest
 }
 
@@ -104,7 +107,7 @@ func (e *Engine) salt() []byte {
 // fillRecon writes as many questions as one message takes, and returns how many.
 func fillRecon(m *Recon, r *store.Reader, section merge.Section, ask []question) (asked int, err error) {
 	m.After = []byte(ask[0].After)
-	bounds, at, size := chain{last: string(m.After)}, ask[0].After, 0
+	bounds, at, size, items := chain{last: string(m.After)}, ask[0].After, 0, 0
 	put := func(upTo store.Position, s ReconSpan) {
 		s.Shared, s.Rest = bounds.shorten(string(upTo))
 		if upTo == "" {
@@ -116,15 +119,16 @@ func fillRecon(m *Recon, r *store.Reader, section merge.Section, ask []question)
 	}
 	for i := range ask {
 		q := &ask[i]
-		if asked == questionsMax || asked > 0 && size >= reconBytesMax {
-			break
+		if asked == questionsMax || asked > 0 && (size >= reconBytesMax || items+q.items > refsMax) {
+			break // an answer that ends early has its questions asked again
 		}
+		items += q.items
 		if q.After != at {
 			put(q.After, ReconSpan{Mode: spanSkip})
 		}
 		s := ReconSpan{Mode: spanList}
 		if q.list {
-			s.Print, err = tagsOf(r, section, q.Span, m.Salt)
+			s.Print, err = tagsOf(r, section, q, m.Salt)
 		} else {
 			s.Mode = spanCompare
 			s.Count, s.Print, err = q.statement(r, section, m)
@@ -147,20 +151,20 @@ func (q *question) statement(r *store.Reader, section merge.Section, m *Recon) (
 	return uint64(held.Count), held.print, err
 }
 
-// tagsOf returns the tags of what is held or parked in a span, unless it is
-// cheaper to be told of it.
-func tagsOf(r *store.Reader, section merge.Section, span store.Span, salt []byte) ([]byte, error) {
+// tagsOf returns the tags of what is held or parked in the span of a question,
+// none when they are too many.
+func tagsOf(r *store.Reader, section merge.Section, q *question, salt []byte) ([]byte, error) {
 	var tags []byte
 	add := func(item merge.Hash) bool {
 		t := tagOf(salt, item)
 		tags = append(tags, t[:]...)
-		return len(tags) < tagsMax*tagBytes
+		return len(tags) <= q.tags*tagBytes
 	}
-	err := r.Items(section, span, func(item store.Item) bool { return add(item.Hash) })
+	err := r.Items(section, q.Span, func(item store.Item) bool { return add(item.Hash) })
 	if err == nil {
-		err = r.ParkedIn(section, span, func(_ merge.Key, item merge.Hash) bool { return add(item) })
+		err = r.ParkedIn(section, q.Span, func(_ merge.Key, item merge.Hash) bool { return add(item) })
 	}
-	if len(tags) >= tagsMax*tagBytes {
+	if len(tags) > q.tags*tagBytes {
 		return nil, err
 	}
 	return tags, err
@@ -204,7 +208,7 @@ func (e *Engine) onReconAnswer(p *peer, m *ReconAnswer) {
 	slices.SortFunc(rc.ask, func(a, b question) int { return cmp.Compare(a.After, b.After) })
 	rc.bound()
 	if len(d.refs) > 0 {
-		pl.steps = append(pl.steps, &step{pull: pl, peer: p.id, refs: d.refs, asked: asked})
+		pl.steps = append(pl.steps, &step{pull: pl, peer: p.id, refs: d.refs, tags: d.tags, salt: rc.salt, asked: asked})
 	}
 	e.advance(pl)
 }
@@ -245,17 +249,25 @@ type division struct {
 	message *ReconAnswer
 	ask     []question // by position
 	refs    []Ref
+	tags    []tag // of refs
 }
 
 func (d *division) take(spans []store.Span) error {
 	rc := d.pull.ranges
-	held := make([]*stated, len(spans))
+	held, theirs := make([]*stated, len(spans)), make([]*siblings, len(spans))
+	of := map[*question]*siblings{}
 	differing := 0
 	for i, span := range spans {
 		told := &d.message.Spans[i]
 		if told.Mode != spanCompare || told.Count == 0 {
 			continue
 		}
+		q := d.question(span)
+		if of[q] == nil {
+			of[q] = &siblings{}
+		}
+		theirs[i] = of[q]
+		theirs[i].parts++
 		mine, err := state(d.reader, d.pull.section, span, rc.salt, rc.exact)
 		if err != nil {
 			return err
@@ -263,13 +275,15 @@ func (d *division) take(spans []store.Span) error {
 		if uint64(mine.Count) != told.Count || !bytes.Equal(mine.print, told.Print) {
 			held[i] = &mine
 			differing++
+			theirs[i].differing++
 		}
 	}
 	for i, span := range spans {
 		if held[i] == nil {
 			continue
 		}
-		if err := d.follow(span, d.message.Spans[i].Count, held[i].Digest, fanout(differing)); err != nil {
+		dense := theirs[i].isDense()
+		if err := d.follow(span, d.message.Spans[i].Count, held[i].Digest, dense, fanout(differing)); err != nil {
 			return err
 		}
 	}
@@ -290,8 +304,8 @@ func (d *division) take(spans []store.Span) error {
 
 // follow decides what to do about a span of which the peer holds other versions
 // than this node: they are so many, and held is what is held here.
-func (d *division) follow(span store.Span, theirs uint64, held store.Digest, n int) error {
-	depth := d.depth(span) + 1
+func (d *division) follow(span store.Span, theirs uint64, held store.Digest, dense bool, n int) error {
+	depth := d.question(span).depth + 1
 	lacking := held.Count == 0
 	if lacking {
 		err := d.reader.ParkedIn(d.pull.section, span, func(merge.Key, merge.Hash) bool {
@@ -306,8 +320,13 @@ func (d *division) follow(span store.Span, theirs uint64, held store.Digest, n i
 	case lacking && theirs >= gapCountMin:
 		d.pull.ranges.gaps = append(d.pull.ranges.gaps, span)
 		return nil
-	case lacking || theirs <= listCountMax || depth >= depthMax:
-		d.ask = append(d.ask, question{Span: span, depth: depth, list: true})
+	case lacking || theirs <= listCountMax || dense && theirs <= denseCountMax || depth >= depthMax:
+		n := int(min(theirs, refsMax))
+		q := question{Span: span, depth: depth, list: true, tags: tagsPerListed * n, items: n}
+		if !lacking && !dense {
+			q.items = min(n, listedLikely)
+		}
+		d.ask = append(d.ask, q)
 		return nil
 	}
 	parts, err := d.reader.Parts(d.pull.section, span, n)
@@ -322,13 +341,19 @@ func (d *division) follow(span store.Span, theirs uint64, held store.Digest, n i
 	return nil
 }
 
-// depth returns that of the question that a span of its answer belongs to.
-func (d *division) depth(span store.Span) int {
-	for len(d.asked) > 1 && d.asked[0].UpTo != "" && d.asked[0].UpTo <= span.After {
-		d.asked = d.asked[1:]
-	}
-	return d.asked[0].depth
+// question returns the one that a span of the answer belongs to.
+func (d *division) question(span store.Span) *question {
+	at := sort.Search(len(d.asked), func(i int) bool { return d.asked[i].UpTo == "" || d.asked[i].UpTo > span.After })
+	return &d.asked[min(at, len(d.asked)-1)]
 }
+
+// siblings counts the parts into which the peer divided a span, and those that
+// differ.
+type siblings struct{ parts, differing int }
+
+// isDense reports whether so much differs that dividing further would only tell
+// the same of each part.
+func (s *siblings) isDense() bool { return s.parts >= denseParts && s.differing == s.parts }
 
 // items gathers the versions that the peer told of and that are neither held nor
 // covered nor parked here.
@@ -358,9 +383,24 @@ func (d *division) items() error {
 		}
 		if !known {
 			d.refs = append(d.refs, Ref{Order: []byte(order), Writer: writer})
+			d.tags = append(d.tags, tag(item.Tag))
 		}
 	}
-	return nil
+	return d.byRefs()
+}
+
+// byRefs has the versions asked for by their keys when they lie so far apart
+// that looking for their tags would cost more.
+func (d *division) byRefs() error {
+	if len(d.refs) == 0 {
+		return nil
+	}
+	span := store.Span{After: store.Position(d.refs[0].before()), UpTo: store.Position(d.refs[len(d.refs)-1].position())}
+	between, err := d.reader.Digest(d.pull.section, span)
+	if between.Count > taggedSpread*int64(len(d.refs)) {
+		d.tags = nil
+	}
+	return err
 }
 
 // isKnown is Known for a version whose item hash is told by a tag alone.

@@ -265,7 +265,7 @@ func TestAnAuditFindsWhatSumsHide(t *testing.T) {
 			if exact > 1 { // now it is asked for its list
 				answer.Spans[0].Mode = 0
 				answer.Writers = []merge.InstanceID{"b"}
-				answer.Items = []fleetsync.ReconItem{{Rest: []byte("memory\x00b"), Stamp: hlc.Timestamp{Wall: 1000}.Pack(), Tag: make([]byte, 8)}}
+				answer.Items = []fleetsync.ReconItem{{Rest: []byte("memory\x00b"), Stamp: hlc.Timestamp{Wall: 1000}.Pack(), Tag: make([]byte, 6)}}
 			}
 			c.engine.Receive("b", answer)
 		case *fleetsync.Get:

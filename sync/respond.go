@@ -99,6 +99,9 @@ func (r *responder) changesPage(m *Changes) (*ChangesPage, error) {
 }
 
 func (r *responder) get(m *Get) (Message, error) {
+	if len(m.Tags) > 0 {
+		return r.getTagged(m)
+	}
 	answer := &Records{ID: m.ID, Records: [][]byte{}}
 	size := 0
 	for _, ref := range m.Refs {
@@ -120,6 +123,39 @@ func (r *responder) get(m *Get) (Message, error) {
 		}
 	}
 	return answer, nil
+}
+
+// getTagged answers a Get by tags. Those of versions that are not held any more
+// are passed by.
+func (r *responder) getTagged(m *Get) (Message, error) {
+	places := make(map[tag]uint64, len(m.Tags)/tagBytes)
+	for rest := m.Tags; len(rest) > 0; rest = rest[tagBytes:] {
+		places[tag(rest)] = uint64(len(places))
+	}
+	answer := &Records{ID: m.ID, Answered: uint64(len(m.Tags) / tagBytes), Records: [][]byte{}}
+	size := 0
+	var failed error
+	span := store.Span{After: store.Position(m.After), UpTo: store.Position(m.UpTo)}
+	err := r.reader.Items(r.section, span, func(item store.Item) (more bool) {
+		r.cost += scanCost
+		place, wanted := places[tagOf(m.Salt, item.Hash)]
+		if !wanted {
+			return true
+		}
+		r.cost += lookupCost
+		var wire []byte
+		if wire, failed = r.wire(item.Key, item.Held); failed != nil {
+			return false
+		}
+		if size > 0 && size+len(wire) > r.bytesMax {
+			answer.Answered = place
+			return false
+		}
+		answer.Records = append(answer.Records, wire)
+		size += len(wire) + recordOverhead
+		return true
+	})
+	return answer, cmp.Or(failed, err)
 }
 
 // heldWire returns the encoded version of a writer, nil when it is not held.

@@ -29,7 +29,7 @@ func (e *Engine) serve(p *peer, id uint64, sectionID string, answer func(*respon
 	e.lastAnswer++
 	p.answering = append(p.answering, e.lastAnswer)
 	st, bytesMax := e.store, e.cfg.PageBytes
-	e.out.Answer = append(e.out.Answer, Answer{To: p.id, id: e.lastAnswer, read: func() Reply {
+	e.out.Answer = append(e.out.Answer, Answer{To: p.id, id: e.lastAnswer, section: section, read: func() Reply {
 		return read(st, id, responder{store: st.ID(), opened: st.Incarnation(), section: section, bytesMax: bytesMax}, answer)
 	}})
 }
@@ -63,6 +63,9 @@ func (e *Engine) Answered(a Answer, reply Reply) {
 		return // that connection has ended
 	}
 	p.answering = slices.DeleteFunc(p.answering, func(id uint64) bool { return id == a.id })
+	if r := p.remote.of[a.section]; r != nil && reply.carriesRecords() {
+		r.served = true // they come back in the peer's feed
+	}
 	switch {
 	case errors.Is(reply.err, ErrProtocol):
 		e.blame(p, reply.err)
@@ -71,26 +74,16 @@ func (e *Engine) Answered(a Answer, reply Reply) {
 	}
 }
 
-// serveVersions serves versions, which come back in the peer's feed.
-func (e *Engine) serveVersions(p *peer, id uint64, sectionID string, answer func(*responder) (Message, error)) {
-	if section, err := merge.ParseSectionID(sectionID); err == nil {
-		if r := p.remote.of[section]; r != nil {
-			r.served = true
-		}
-	}
-	e.serve(p, id, sectionID, answer)
-}
-
 func (e *Engine) serveChanges(p *peer, m *Changes) {
-	e.serveVersions(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).changes(m) })
+	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).changes(m) })
 }
 
 func (e *Engine) serveGet(p *peer, m *Get) {
-	e.serveVersions(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).get(m) })
+	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).get(m) })
 }
 
 func (e *Engine) servePage(p *peer, m *PageReq) {
-	e.serveVersions(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).page(m) })
+	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).page(m) })
 }
 
 // serveRecon refuses while the digests are built: the feed is served meanwhile.

@@ -63,8 +63,14 @@ func (m *ChangesPage) validate() error {
 func (m *CursorInvalid) validate() error { return validateText(m.Reason) }
 
 func (m *Get) validate() error {
-	if len(m.Refs) > refsMax {
-		return fmt.Errorf("%w: get of %d keys", ErrTooLarge, len(m.Refs))
+	if len(m.Refs) > refsMax || len(m.Tags) > refsMax*tagBytes {
+		return fmt.Errorf("%w: get of %d keys, %d bytes of tags", ErrTooLarge, len(m.Refs), len(m.Tags))
+	}
+	if len(m.Tags) > 0 && (len(m.Tags)%tagBytes != 0 || len(m.Salt) != saltBytes || len(m.Refs) > 0) {
+		return fmt.Errorf("%w: get of %d bytes of tags under %d of salt, and %d keys", ErrMalformed, len(m.Tags), len(m.Salt), len(m.Refs))
+	}
+	if len(m.After) > positionBytesMax || len(m.UpTo) > positionBytesMax {
+		return fmt.Errorf("%w: get between positions of %d and %d bytes", ErrMalformed, len(m.After), len(m.UpTo))
 	}
 	return validateSection(m.Section)
 }

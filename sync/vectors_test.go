@@ -162,8 +162,14 @@ func addReconVectors(t *testing.T) {
 	answer := func(writers []merge.InstanceID, item fleetsync.ReconItem, spans ...fleetsync.ReconSpan) fleetsync.Message {
 		return &fleetsync.ReconAnswer{ID: 4, Writers: writers, Items: []fleetsync.ReconItem{item}, Spans: spans, Head: 1, Incarnation: 2}
 	}
+	tagged := func(salt []byte, bytes int, refs ...fleetsync.Ref) fleetsync.Message {
+		return &fleetsync.Get{
+			ID: 2, Section: "memory\x1f\x1f\x1f", Refs: append([]fleetsync.Ref{}, refs...), Salt: salt,
+			After: []byte("memory\x00a"), UpTo: []byte("memory\x00b"), Tags: make([]byte, bytes),
+		}
+	}
 	whole := fleetsync.ReconSpan{Mode: 0}
-	item := fleetsync.ReconItem{Rest: []byte("memory\x00a"), Stamp: 1, Tag: make([]byte, 8)}
+	item := fleetsync.ReconItem{Rest: []byte("memory\x00a"), Stamp: 1, Tag: make([]byte, 6)}
 	local := []merge.InstanceID{"local"}
 	for _, v := range []struct {
 		name, comment, expect string
@@ -178,8 +184,12 @@ func addReconVectors(t *testing.T) {
 		{"recon-salt-short", "a salt of seven bytes", "malformed", &fleetsync.Recon{ID: 4, Section: "memory\x1f\x1f\x1f", Salt: salt[:7], Spans: []fleetsync.ReconSpan{whole}}},
 		{"recon-bound-long", "an end of more bytes than a position may have", "malformed", question(fleetsync.ReconSpan{Rest: make([]byte, 4097), Mode: 0}, whole)},
 		{"recon-spans-4097", "one span too many", "too-large", question(make([]fleetsync.ReconSpan, 4097)...)},
+		{"get-tags", "records by their tags", "ok", tagged(salt, 12)},
+		{"get-tags-uneven", "tags of seven bytes in all", "malformed", tagged(salt, 7)},
+		{"get-tags-no-salt", "tags under no salt", "malformed", tagged(nil, 6)},
+		{"get-tags-and-refs", "both tags and keys", "malformed", tagged(salt, 6, fleetsync.Ref{Order: []byte("memory\x00a"), Writer: "local"})},
 		{"recon-answer-equal", "the answer that a section is equal", "ok", &fleetsync.ReconAnswer{ID: 4, Spans: []fleetsync.ReconSpan{whole}, Head: 1, Incarnation: 2}},
-		{"recon-answer-tag-short", "an item with a tag of seven bytes", "malformed", answer(local, fleetsync.ReconItem{Rest: item.Rest, Stamp: 1, Tag: make([]byte, 7)}, whole)},
+		{"recon-answer-tag-short", "an item with a tag of five bytes", "malformed", answer(local, fleetsync.ReconItem{Rest: item.Rest, Stamp: 1, Tag: make([]byte, 5)}, whole)},
 		{"recon-answer-no-writer", "an item by a writer that is not listed", "malformed", answer(local, fleetsync.ReconItem{Rest: item.Rest, Writer: 1, Stamp: 1, Tag: item.Tag}, whole)},
 		{"recon-answer-writers", "more writers than items", "too-large", answer([]merge.InstanceID{"local", "other"}, item, whole)},
 	} {
