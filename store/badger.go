@@ -41,7 +41,7 @@ func OpenBadger(dir string, opts BadgerOptions) (Engine, error) {
 	for wait := lockWaitMax; isLocked(err) && wait > 0; wait -= lockWaitStep {
 		// A program that this process has begun to start holds everything that is
 		// open here until it runs, also the lock of a store that was closed meanwhile.
-		time.Sleep(lockWaitStep)
+		time.Sleep(lockWaitStep) //nolint:forbidigo // other processes keep no virtual time
 		db, err = badger.Open(settings)
 	}
 	if err != nil && !isLocked(err) {

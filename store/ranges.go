@@ -215,8 +215,7 @@ func (r *Reader) rows(sec merge.Section, s Span, fn func(order, value []byte) (m
 		return nil
 	}
 	prefix := appendSectionKey(nil, prefixVersions, n)
-	from := append(prefix[:len(prefix):len(prefix)], s.firstRow()...)
-	return scan(r.tx, prefix, from, false, func(key, value []byte) (bool, error) {
+	return scan(r.tx, prefix, slices.Concat(prefix, []byte(s.firstRow())), false, func(key, value []byte) (bool, error) {
 		if len(key) < len(prefix)+len(terminator) {
 			return false, fmt.Errorf("%w: key %q", ErrCorrupt, key)
 		}

@@ -253,37 +253,12 @@ type division struct {
 }
 
 func (d *division) take(spans []store.Span) error {
-	rc := d.pull.ranges
-	held, theirs := make([]*stated, len(spans)), make([]*siblings, len(spans))
-	of := map[*question]*siblings{}
-	differing := 0
-	for i, span := range spans {
-		told := &d.message.Spans[i]
-		if told.Mode != spanCompare || told.Count == 0 {
-			continue
-		}
-		q := d.question(span)
-		if of[q] == nil {
-			of[q] = &siblings{}
-		}
-		theirs[i] = of[q]
-		theirs[i].parts++
-		mine, err := state(d.reader, d.pull.section, span, rc.salt, rc.exact)
-		if err != nil {
-			return err
-		}
-		if uint64(mine.Count) != told.Count || !bytes.Equal(mine.print, told.Print) {
-			held[i] = &mine
-			differing++
-			theirs[i].differing++
-		}
+	differing, err := d.compare(spans)
+	if err != nil {
+		return err
 	}
-	for i, span := range spans {
-		if held[i] == nil {
-			continue
-		}
-		dense := theirs[i].isDense()
-		if err := d.follow(span, d.message.Spans[i].Count, held[i].Digest, dense, fanout(differing)); err != nil {
+	for i := range differing {
+		if err := d.follow(&differing[i], fanout(len(differing))); err != nil {
 			return err
 		}
 	}
@@ -302,11 +277,46 @@ func (d *division) take(spans []store.Span) error {
 	return nil
 }
 
-// follow decides what to do about a span of which the peer holds other versions
-// than this node: they are so many, and held is what is held here.
-func (d *division) follow(span store.Span, theirs uint64, held store.Digest, dense bool, n int) error {
+// differingSpan is one of which the peer holds other versions than this node.
+type differingSpan struct {
+	store.Span
+	held   stated // here
+	theirs uint64 // the number of versions there
+	parts  *siblings
+}
+
+// compare returns the spans of an answer that differ.
+func (d *division) compare(spans []store.Span) (differing []differingSpan, err error) {
+	rc := d.pull.ranges
+	of := map[*question]*siblings{}
+	for i, span := range spans {
+		told := &d.message.Spans[i]
+		if told.Mode != spanCompare || told.Count == 0 {
+			continue
+		}
+		q := d.question(span)
+		if of[q] == nil {
+			of[q] = &siblings{}
+		}
+		of[q].parts++
+		mine, err := state(d.reader, d.pull.section, span, rc.salt, rc.exact)
+		if err != nil {
+			return nil, err
+		}
+		if uint64(mine.Count) != told.Count || !bytes.Equal(mine.print, told.Print) {
+			of[q].differing++
+			differing = append(differing, differingSpan{span, mine, told.Count, of[q]})
+		}
+	}
+	return differing, nil
+}
+
+// follow decides what to do about a span that differs, which is divided into n
+// parts if at all.
+func (d *division) follow(s *differingSpan, n int) error {
+	span, theirs, dense := s.Span, s.theirs, s.parts.isDense()
 	depth := d.question(span).depth + 1
-	lacking := held.Count == 0
+	lacking := s.held.Count == 0
 	if lacking {
 		err := d.reader.ParkedIn(d.pull.section, span, func(merge.Key, merge.Hash) bool {
 			lacking = false
