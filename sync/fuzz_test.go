@@ -18,12 +18,9 @@ import (
 func FuzzReceive(f *testing.F) {
 	codec := newCodec(f)
 	for _, m := range messages() {
-		frame, err := codec.Encode(m)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(append([]byte{byte(len(frame) - 1)}, frame[1:]...))
+		f.Add(scriptOf(f, codec, m))
 	}
+	f.Add(scriptOf(f, codec, answersToRanges()...))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		now := time.UnixMilli(1_790_000_000_000)
 		rng := readFrom{rand.New(rand.NewPCG(1, 2))} //nolint:gosec // a fuzz target wants the same salts each time
@@ -56,6 +53,40 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
+// scriptOf is what FuzzReceive makes messages of.
+func scriptOf(f *testing.F, codec *fleetsync.Codec, list ...fleetsync.Message) (script []byte) {
+	f.Helper()
+	for _, m := range list {
+		frame, err := codec.Encode(m)
+		if err != nil || len(frame) > 256 {
+			f.Fatalf("frame of %d bytes: %v", len(frame), err)
+		}
+		script = append(append(script, byte(len(frame)-1)), frame[1:]...)
+	}
+	return script
+}
+
+// answersToRanges are what a peer may say after greet, in turn: the whole is
+// divided, its first part is listed, what was listed comes, and so does the gap
+// after it.
+func answersToRanges() []fleetsync.Message {
+	other := bytes.Repeat([]byte{7}, 8)
+	return []fleetsync.Message{
+		&fleetsync.ReconAnswer{ID: 1, Head: 500, Incarnation: 1, Spans: []fleetsync.ReconSpan{
+			{Rest: []byte("memory\x00x"), Mode: 1, Count: 9, Print: other}, {Mode: 1, Count: 491, Print: other},
+		}},
+		&fleetsync.ReconAnswer{
+			ID: 2, Head: 500, Incarnation: 1, Spans: []fleetsync.ReconSpan{{Rest: []byte("memory\x00x"), Mode: 0}}, Writers: []merge.InstanceID{"c"},
+			Items: []fleetsync.ReconItem{
+				{Rest: []byte("memory\x00u"), Stamp: 7 << 16, Tag: bytes.Repeat([]byte{8}, 6)},
+				{Shared: 7, Rest: []byte("w"), Stamp: 8 << 16, Tag: bytes.Repeat([]byte{9}, 6)},
+			},
+		},
+		&fleetsync.Records{ID: 4, Answered: 2, Records: [][]byte{}},
+		&fleetsync.Page{ID: 5, Records: [][]byte{}, Done: true, Sum: make([]byte, 32), Head: 500, Incarnation: 1},
+	}
+}
+
 // greet makes the engine pull from b, so that answers are awaited.
 func greet(engine *fleetsync.Engine) {
 	engine.Receive("b", &fleetsync.Hello{
@@ -81,6 +112,8 @@ func await(m fleetsync.Message) fleetsync.Message {
 	case *fleetsync.Blob:
 		m.ID %= 16
 	case *fleetsync.Busy:
+		m.ID %= 16
+	case *fleetsync.ReconAnswer:
 		m.ID %= 16
 	}
 	return m
