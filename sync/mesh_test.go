@@ -22,6 +22,7 @@ type node struct {
 	disk   *store.Memory
 	gate   fleetsync.Admission
 	share  func(merge.Section) bool // nil for DefaultShare
+	fleet  merge.FleetID
 	writes int
 }
 
@@ -37,6 +38,8 @@ type mesh struct {
 	queue  []delivery
 	log    []string            // one line a message
 	lose   func(delivery) bool // says which messages are lost; nil for none
+	// blame takes who broke the protocol; nil where nobody should.
+	blame func(*node, fleetsync.Blame)
 
 	parkedMax  int
 	answerRate int
@@ -108,7 +111,7 @@ func (m *mesh) open(n *node) {
 		share = fleetsync.DefaultShare
 	}
 	n.engine = fleetsync.New(fleetsync.Config{
-		Self: n.id, Share: share, EventType: func(kind string, _ bool) string { return kind },
+		Self: n.id, Fleet: n.fleet, Share: share, EventType: func(kind string, _ bool) string { return kind },
 		Rand: readFrom{rng}, Gossip: m.gossip, Now: m.now, AnswerRate: m.answerRate, PageBytes: m.pageBytes,
 	}, st, n.gate)
 }
@@ -188,7 +191,13 @@ func sealWrite(writer merge.InstanceID, key merge.Key, held []merge.Version, sta
 // given number of heartbeats.
 func (m *mesh) settle(heartbeats int) {
 	m.t.Helper()
-	end := m.now.Add(time.Duration(heartbeats) * fleetsync.HeartbeatDefault)
+	m.pass(time.Duration(heartbeats) * fleetsync.HeartbeatDefault)
+}
+
+// pass is settle for a duration.
+func (m *mesh) pass(d time.Duration) {
+	m.t.Helper()
+	end := m.now.Add(d)
 	for m.now.Before(end) {
 		m.drain()
 		m.now = m.now.Add(250 * time.Millisecond)
@@ -236,6 +245,10 @@ func (m *mesh) carryOut(n *node) {
 			n.engine.Answered(a, reply)
 		}
 		for _, b := range out.Blame {
+			if m.blame != nil {
+				m.blame(n, b)
+				continue
+			}
 			m.t.Errorf("%s blames %s: %v", n.id, b.Peer, b.Err)
 		}
 		for _, s := range out.Send {

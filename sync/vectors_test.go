@@ -15,9 +15,10 @@ import (
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
-// update adds vectors for messages that have none. Existing files are never
-// written: what went over the wire once stays readable.
-var update = flag.Bool("update", false, "add golden vectors that are missing")
+// update adds vectors for messages that have none, and writes transcripts anew.
+// Existing vectors are never written: what went over the wire once stays
+// readable.
+var update = flag.Bool("update", false, "add golden vectors that are missing, write transcripts")
 
 // vector is one file of testdata/vectors.
 type vector struct {
