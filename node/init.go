@@ -130,7 +130,7 @@ func (n *newInstance) write(ctx context.Context) error {
 	if cfg.StoreKind == StoreMemory {
 		return s.keep(n.layout)
 	}
-	st, err := openStore(&cfg, func(store.Commit) {})
+	st, err := openStore(&cfg, func(store.Commit) {}, nil)
 	if err != nil {
 		return err
 	}

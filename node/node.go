@@ -27,18 +27,20 @@ type Node struct {
 	log  *slog.Logger
 	lock *dirLock
 
-	key         fleet.Identity
-	root        fleet.Identity // valid when hasRoot
-	hasRoot     bool
-	store       *store.Store
-	authority   *fleet.Authority
-	admission   *admission
-	replica     state.Replica
-	commits     *commitQueue
-	invitations *invitations
-	book        *book
-	scores      *scores
-	gater       *gater
+	key     fleet.Identity
+	root    fleet.Identity // valid when hasRoot
+	hasRoot bool
+	store   *store.Store
+	// buildDigests ends the opening of the store while the node runs already.
+	buildDigests func() error
+	authority    *fleet.Authority
+	admission    *admission
+	replica      state.Replica
+	commits      *commitQueue
+	invitations  *invitations
+	book         *book
+	scores       *scores
+	gater        *gater
 
 	ready chan struct{} // closed when the network is up
 
@@ -95,7 +97,7 @@ func (n *Node) open(ctx context.Context) error {
 	if err := checkStoreKind(&n.cfg); err != nil {
 		return err
 	}
-	if n.store, err = openStore(&n.cfg, n.commits.push); err != nil {
+	if n.store, err = openStore(&n.cfg, n.commits.push, func(task func() error) { n.buildDigests = task }); err != nil {
 		return err
 	}
 	id, err := ownStore(&n.cfg, n.store, n.key.ID(), func(s *seed) error { return s.plant(ctx, n.store) })

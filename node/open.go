@@ -17,8 +17,9 @@ import (
 var ErrForeignStore = errors.New("node: store does not belong to this instance")
 
 // openStore opens the store of a data directory as configured. The caller
-// closes it.
-func openStore(cfg *Config, onCommit func(store.Commit)) (*store.Store, error) {
+// closes it. What may go on afterwards is given to background, unless that is
+// nil.
+func openStore(cfg *Config, onCommit func(store.Commit), background func(task func() error)) (*store.Store, error) {
 	engine := cfg.Engine
 	switch {
 	case engine != nil:
@@ -34,7 +35,7 @@ func openStore(cfg *Config, onCommit func(store.Commit)) (*store.Store, error) {
 		}
 	}
 	st, err := store.Open(engine, store.Config{
-		Now: cfg.clock(), Rand: rand.Reader, Indexer: state.Indexer{}, OnCommit: onCommit,
+		Now: cfg.clock(), Rand: rand.Reader, Indexer: state.Indexer{}, OnCommit: onCommit, Background: background,
 	})
 	if err != nil {
 		_ = engine.Close()

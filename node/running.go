@@ -89,6 +89,8 @@ func (n *Node) setNetwork(r *running) {
 // others end after those that ask them.
 func (n *Node) drive(ctx context.Context, r *running) error {
 	group, ctx := errgroup.WithContext(ctx)
+	group.Go(n.buildDigests)
+	group.Go(func() error { return n.scrub(ctx) })
 	group.Go(func() error { return r.verify.Run(ctx) })
 	group.Go(func() error { return r.committer.Run(ctx) })
 	group.Go(func() error { return r.loop.Run(ctx) })

@@ -21,7 +21,8 @@
 //   - I3: stamps of Clock rise strictly over restarts: the newest stamp is
 //     written in every transaction (TestCrash).
 //   - I4: v/, r/, s/ and h/ agree one to one, and the counts and sums of the
-//     sections are those of v/ ([Store.Verify] proves it; storetest).
+//     sections are those of v/ ([Store.Verify] proves it at once, [Store.Scrub] beside
+//     commits; storetest).
 //   - I5: the feed has exactly one entry for each held version, in commit order;
 //     places are never used twice (storetest model).
 //   - I6: a failed transaction leaves the memory of the store as it was

@@ -70,10 +70,17 @@ const (
 // ordinal is the local number of a section; the first is 1.
 type ordinal uint64
 
+func appendOrdinal(dst []byte, n ordinal) []byte {
+	return binary.BigEndian.AppendUint64(dst, uint64(n))
+}
+
+// ordinalAt reads the ordinal that a part of a key begins with.
+func ordinalAt(key []byte) ordinal { return ordinal(binary.BigEndian.Uint64(key)) }
+
 // appendSectionKey appends prefix and section: the common part of the rows of
 // a section.
 func appendSectionKey(dst []byte, prefix string, sec ordinal) []byte {
-	return binary.BigEndian.AppendUint64(append(dst, prefix...), uint64(sec))
+	return appendOrdinal(append(dst, prefix...), sec)
 }
 
 // appendRowKey appends prefix, section and KEY.
@@ -119,6 +126,6 @@ func splitRowKey(prefix string, key []byte, suffix int) (sec ordinal, order stri
 	if end < begin || string(key[end:end+len(terminator)]) != terminator {
 		return 0, "", fmt.Errorf("%w: key %q", ErrCorrupt, key)
 	}
-	sec = ordinal(binary.BigEndian.Uint64(key[len(prefix):begin]))
+	sec = ordinalAt(key[len(prefix):])
 	return sec, string(key[begin:end]), nil
 }

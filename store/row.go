@@ -50,6 +50,16 @@ func (r *row) head() *Held {
 	return &r.held[len(r.held)-1]
 }
 
+// at returns the held version at a place of the feed; nil when there is none.
+func (r *row) at(seq uint64) *Held {
+	for i := range r.held {
+		if r.held[i].Seq == seq {
+			return &r.held[i]
+		}
+	}
+	return nil
+}
+
 // empty reports whether the row need not be stored.
 func (r *row) empty() bool { return len(r.held) == 0 && r.history == 0 }
 

@@ -25,7 +25,7 @@ func (s *Store) Verify(ctx context.Context) error {
 			return err
 		}
 		return s.view(nil, func(r *Reader) error {
-			v := &verifier{r: r, counted: map[merge.Section]SectionState{}, parked: newParkedCount(), refs: map[blobRef]uint64{}}
+			v := newVerifier(r)
 			if err := v.run(); err != nil {
 				return err
 			}
@@ -48,6 +48,10 @@ type verifier struct {
 }
 
 const disagreementsMax = 100
+
+func newVerifier(r *Reader) *verifier {
+	return &verifier{r: r, counted: map[merge.Section]SectionState{}, parked: newParkedCount(), refs: map[blobRef]uint64{}}
+}
 
 func (v *verifier) wrong(format string, args ...any) {
 	if len(v.found) < disagreementsMax {
@@ -83,21 +87,26 @@ func (v *verifier) run() error {
 // keys walks v/ and looks up everything that its rows promise.
 func (v *verifier) keys() error {
 	return scan(v.r.tx, []byte(prefixVersions), nil, false, func(key, value []byte) (bool, error) {
-		n, order, err := splitRowKey(prefixVersions, key, 0)
-		if err != nil {
-			return true, v.note(err)
-		}
-		k, err := v.r.parseKey(n, order)
-		if err != nil {
-			v.wrong("row %q: %v", key, err)
-			return true, nil
-		}
-		versions, err := decodeRow(value)
-		if err != nil {
-			return true, v.note(err)
-		}
-		return true, errors.Join(v.note(v.key(n, k, &versions)), v.note(v.history(n, k, &versions)))
+		return true, v.note(v.rowOf(key, value))
 	})
+}
+
+// rowOf looks up everything that one row of v/ promises.
+func (v *verifier) rowOf(key, value []byte) error {
+	n, order, err := splitRowKey(prefixVersions, key, 0)
+	if err != nil {
+		return err
+	}
+	k, err := v.r.parseKey(n, order)
+	if err != nil {
+		v.wrong("row %q: %v", key, err)
+		return nil
+	}
+	versions, err := decodeRow(value)
+	if err != nil {
+		return err
+	}
+	return errors.Join(v.note(v.key(n, k, &versions)), v.note(v.history(n, k, &versions)))
 }
 
 func (v *verifier) key(n ordinal, k merge.Key, versions *row) error {
@@ -241,26 +250,42 @@ func (v *verifier) sections() error {
 // digests holds each bucket in memory to its rows.
 func (v *verifier) digests() error {
 	for _, state := range v.r.store.sections.list() {
-		var list []bucket
-		ready := v.r.store.digests.read(state.Section, func(b *buckets) { list = slices.Clone(b.list) })
-		if !ready {
-			return nil // still to be built, from these rows
-		}
-		for i := range list {
-			b, end := &list[i], Position("")
-			if i+1 < len(list) {
-				end = list[i+1].from[:list[i+1].bound] // also holds bound to what it promises
-			}
-			rows, err := v.r.digestRows(state.Section, &Span{b.from, end})
-			if err != nil {
-				return v.note(err)
-			}
-			if rows != b.Digest {
-				v.wrong("section %s holds %d versions from %q on, its digest says %d", state.Section, rows.Count, b.from, b.Count)
+		for from, more := Position(""), true; more; more = from != "" {
+			var err error
+			if from, err = v.buckets(state.Section, from, scrubRowsMax); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// buckets holds so many buckets of a section to their rows, and returns where
+// the next begins; empty at the end, and while they are still to be built, from
+// these rows.
+func (v *verifier) buckets(sec merge.Section, from Position, limit int) (next Position, err error) {
+	var list []bucket
+	v.r.store.digests.read(sec, func(b *buckets) {
+		at := b.find(from)
+		list = slices.Clone(b.list[at:min(at+limit+1, len(b.list))])
+	})
+	for i := range list {
+		b, end := &list[i], Position("")
+		if i+1 < len(list) {
+			end = list[i+1].from[:list[i+1].bound] // also holds bound to what it promises
+		}
+		if i == limit {
+			return b.from, nil
+		}
+		rows, err := v.r.digestRows(sec, &Span{b.from, end})
+		if err != nil {
+			return "", v.note(err)
+		}
+		if rows != b.Digest {
+			v.wrong("section %s holds %d versions from %q on, its digest says %d", sec, rows.Count, b.from, b.Count)
+		}
+	}
+	return "", nil
 }
 
 func (v *verifier) events() error {

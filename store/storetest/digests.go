@@ -3,8 +3,11 @@ package storetest
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +20,7 @@ func testDigests(t *testing.T, open Opener) {
 	t.Helper()
 	t.Run("spans", func(t *testing.T) { t.Parallel(); testSpans(t, open) })
 	t.Run("background", func(t *testing.T) { t.Parallel(); testBackground(t, open) })
+	t.Run("scrub", func(t *testing.T) { t.Parallel(); testScrub(t, open) })
 }
 
 // generator returns a source of randomness that is the same each time.
@@ -223,5 +227,59 @@ func mergeAll(t *testing.T, s *store.Store, a *Author, keys []merge.Key) {
 	}
 	if _, err := s.Merge(context.Background(), store.Batch{Path: store.PathFeed, Records: batch}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// testScrub writes between the steps of a scrub, which finds nothing wrong; and
+// takes away or changes a row of each kind, which it finds.
+func testScrub(t *testing.T, open Opener) {
+	t.Helper()
+	dir, rng := t.TempDir(), generator(11)
+	engine := lasting{open(t, dir)}
+	s, err := store.Open(engine, Config(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := randomKeys(rng, 900)
+	anna := NewAuthor("anna", at(1))
+	mergeAll(t, s, anna, keys)
+	mergeAll(t, s, anna, keys[:100]) // so that there is history
+	steps := 0
+	err = s.Scrub(t.Context(), func(context.Context) error {
+		steps++
+		mergeAll(t, s, anna, keys[rng.IntN(500):][:20])
+		return nil
+	})
+	if err != nil || steps < 8 {
+		t.Errorf("a scrub beside writes, in %d steps: %v", steps, err)
+	}
+	mustClose(t, s)
+	rows := readRows(t, engine)
+	for _, prefix := range []string{"v/", "r/", "s/", "h/"} {
+		damaged := maps.Clone(rows)
+		for _, key := range slices.Sorted(maps.Keys(damaged)) {
+			if strings.HasPrefix(key, prefix) {
+				delete(damaged, key)
+				break
+			}
+		}
+		writeRows(t, engine, damaged)
+		s, err := store.Open(engine, Config(2))
+		if err != nil {
+			t.Fatalf("without a row of %s: %v", prefix, err)
+		}
+		if err := s.Scrub(t.Context(), func(context.Context) error { return nil }); !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("without a row of %s a scrub says %v", prefix, err)
+		}
+		mustClose(t, s)
+	}
+	stopped := errors.New("stopped")
+	writeRows(t, engine, rows)
+	if s, err = store.Open(engine, Config(3)); err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, s)
+	if err := s.Scrub(t.Context(), func(context.Context) error { return stopped }); !errors.Is(err, stopped) {
+		t.Errorf("a scrub whose pause fails says %v", err)
 	}
 }
