@@ -247,7 +247,7 @@ func testScrub(t *testing.T, open Opener) {
 	steps := 0
 	err = s.Scrub(t.Context(), func(context.Context) error {
 		steps++
-		mergeAll(t, s, anna, keys[rng.IntN(500):][:20])
+		mergeAll(t, s, anna, keys[rng.IntN(500):][:20]) //nolint:contextcheck // the context of the test is as good
 		return nil
 	})
 	if err != nil || steps < 8 {
