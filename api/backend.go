@@ -21,6 +21,11 @@ type Backend interface {
 	// Probe asks every other member for its root, and waits for each answer as
 	// long as ctx allows at most.
 	Probe(ctx context.Context) (wire.Probe, error)
+	// Verify proves the node's own store.
+	Verify(ctx context.Context) (wire.Verification, error)
+	// Compare compares exactly with the members of these names or ids, with all
+	// others when there are none, as long as ctx allows.
+	Compare(ctx context.Context, members []string) (wire.Comparison, error)
 	// Invite opens an invitation.
 	Invite(ctx context.Context, opts InviteOptions) (wire.Invitation, error)
 	// Ready returns why the node does not serve its fleet yet, nil when it does.

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -21,6 +22,8 @@ type backend struct {
 	state   state.Replica
 	members []wire.Member
 	probe   wire.Probe
+	// named are the members that Compare was asked for.
+	named   []string
 	invited api.InviteOptions
 	err     error // what Status, Probe, Invite and Ready return
 }
@@ -50,6 +53,15 @@ func (b *backend) Members(context.Context) ([]wire.Member, error) { return b.mem
 
 func (b *backend) Probe(context.Context) (wire.Probe, error) {
 	return b.probe, b.err
+}
+
+func (b *backend) Verify(ctx context.Context) (wire.Verification, error) {
+	return wire.Verification{OK: true, Records: 7, Faults: []string{}}, cmp.Or(b.err, ctx.Err())
+}
+
+func (b *backend) Compare(ctx context.Context, members []string) (wire.Comparison, error) {
+	b.named = members
+	return wire.Comparison{Equal: true, Members: []wire.ComparedMember{}}, cmp.Or(b.err, ctx.Err())
 }
 
 func (b *backend) Invite(_ context.Context, opts api.InviteOptions) (wire.Invitation, error) {

@@ -42,6 +42,8 @@ func NewHandler(backend Backend, cfg Config) http.Handler {
 	h.read("GET /v1/members", a.members)
 	h.read("GET /v1/conflicts", a.conflicts)
 	h.read("POST /v1/probe", a.probe)
+	h.write("POST /v1/verify", a.verify)
+	h.write("POST /v1/compare", a.compare)
 	h.write("POST /v1/invitations", a.invite)
 	h.serveRecords(backend.State())
 	return h

@@ -100,6 +100,7 @@ func nodeProblem(err error) error {
 	}{
 		{node.ErrDenied, wire.CodeDenied},
 		{node.ErrNotRunning, wire.CodeUnavailable},
+		{node.ErrNoMember, wire.CodeNotFound},
 		{node.ErrInvitations, wire.CodeUnavailable},
 		{node.ErrConfig, wire.CodeInvalid},
 		{fleet.ErrName, wire.CodeInvalid},

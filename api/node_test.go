@@ -9,7 +9,9 @@ import (
 	"github.com/fleetsync/fleetd/node"
 )
 
-func TestANodeWithoutANetworkServesItsStateAndSaysSo(t *testing.T) {
+// openNode returns a node that has begun a fleet as desk and does not run.
+func openNode(t *testing.T) *node.Node {
+	t.Helper()
 	dir := t.TempDir()
 	made, err := node.Init(t.Context(), node.InitConfig{Dir: dir, Name: "desk", Listen: []string{"/ip4/127.0.0.1/tcp/0"}})
 	if err != nil {
@@ -26,10 +28,15 @@ func TestANodeWithoutANetworkServesItsStateAndSaysSo(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return n
+}
+
+func TestANodeWithoutANetworkServesItsStateAndSaysSo(t *testing.T) {
+	n := openNode(t)
 	h := api.NewHandler(api.ForNode(n), api.Config{})
 	decode[wire.MemoryReply](t, ask(t, h, "POST", "/v1/memory", `{"content":"x"}`), http.StatusCreated)
 	status := decode[wire.Status](t, ask(t, h, "GET", "/v1/status", ""), http.StatusOK)
-	if status.Name != "desk" || status.ID != made.ID.String() || status.Store != "badger" || status.Records != 2 || !status.InSync {
+	if status.Name != "desk" || status.ID != n.ID().String() || status.Store != "badger" || status.Records != 2 || !status.InSync {
 		t.Errorf("status %+v, want desk's, in sync, with its grant and one item", status)
 	}
 	members := decode[wire.MemberList](t, ask(t, h, "GET", "/v1/members", ""), http.StatusOK)

@@ -44,6 +44,17 @@ func (p *params) text(name string) string {
 	return values[0]
 }
 
+// list returns every value of a parameter.
+func (p *params) list(name string) []string {
+	p.taken = append(p.taken, name)
+	for _, value := range p.values[name] {
+		if !utf8.ValidString(value) || value == "" {
+			p.fail(wire.CodeInvalid, fmt.Sprintf("parameter %s is empty or not UTF-8", name))
+		}
+	}
+	return p.values[name]
+}
+
 // count returns a parameter that is a number from 1, 0 when it is absent.
 func (p *params) count(name string) int {
 	text := p.text(name)

@@ -62,6 +62,14 @@ func New(socket string) *Client {
 // Close gives idle connections back. The client may be used afterwards.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
+// patient is the same client for requests that take as long as their context
+// allows.
+func (c *Client) patient() *Client {
+	waiting := *c.http
+	waiting.Timeout = 0
+	return &Client{socket: c.socket, http: &waiting}
+}
+
 // call sends one request and decodes the reply into out, unless it is nil.
 // path holds escaped segments.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, in, out any) error {

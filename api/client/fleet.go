@@ -35,19 +35,43 @@ func (c *Client) Conflicts(ctx context.Context) (wire.ConflictList, error) {
 // long as the slowest answer, 5 seconds at most, and a little less than ctx
 // allows: a member that hangs must not hide what the others said.
 func (c *Client) Probe(ctx context.Context) (wire.Probe, error) {
+	var probe wire.Probe
+	err := c.call(ctx, http.MethodPost, "/v1/probe", deadlineOf(ctx), nil, &probe)
+	return probe, err
+}
+
+// deadlineOf tells the daemon how long it may take.
+func deadlineOf(ctx context.Context) url.Values {
 	query := url.Values{}
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
 		left -= min(left/4, replyMargin)
 		query.Set("timeout_ms", strconv.FormatInt(max(left.Milliseconds(), 1), 10))
 	}
-	var probe wire.Probe
-	err := c.call(ctx, http.MethodPost, "/v1/probe", query, nil, &probe)
-	return probe, err
+	return query
 }
 
 // replyMargin is what a reply takes at most to arrive, on a busy machine.
 const replyMargin = 500 * time.Millisecond
+
+// Verify makes the node prove its own store; nothing is written meanwhile. It
+// takes as long as reading every record does.
+func (c *Client) Verify(ctx context.Context) (wire.Verification, error) {
+	var v wire.Verification
+	err := c.patient().call(ctx, http.MethodPost, "/v1/verify", nil, nil, &v)
+	return v, err
+}
+
+// Compare makes the node compare with the members of these names or ids, with all
+// others when there are none, a little less long than ctx allows. Codes:
+// not_found, unavailable.
+func (c *Client) Compare(ctx context.Context, members []string) (wire.Comparison, error) {
+	query := deadlineOf(ctx)
+	query["member"] = members
+	var comparison wire.Comparison
+	err := c.patient().call(ctx, http.MethodPost, "/v1/compare", query, nil, &comparison)
+	return comparison, err
+}
 
 // Invite opens an invitation. Codes: denied for a node that may not, invalid.
 func (c *Client) Invite(ctx context.Context, in wire.InvitationRequest) (wire.Invitation, error) {
