@@ -32,6 +32,8 @@
 //	POST   /v1/invitations         body
 //	GET    /v1/status                                    what this node knows
 //	POST   /v1/probe               timeout_ms            what every member answers now
+//	POST   /v1/verify              timeout_ms            proves the node's own store
+//	POST   /v1/compare             member, timeout_ms    where members differ, version by version
 //	GET    /v1/version
 //	GET    /livez, /readyz
 //

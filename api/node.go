@@ -25,13 +25,20 @@ func (b nodeBackend) Status(ctx context.Context) (wire.Status, error) {
 	if err != nil {
 		return wire.Status{}, nodeProblem(err)
 	}
-	return wire.Status{
+	w := wire.Status{
 		InSync: st.InSync, Verdict: st.Verdict,
 		ID: st.ID.String(), Name: st.Name, Fleet: hex.EncodeToString(st.Fleet[:]),
 		Records: st.Records, Root: st.Root, Conflicts: st.Conflicts, Parked: st.Parked,
 		Addresses: append([]string{}, st.Addrs...), Store: b.node.State().Name(),
-		Members: wireMembers(st.Members),
-	}, nil
+		Members: wireMembers(st.Members), WantedBlobs: st.WantedBlobs,
+	}
+	for reason, n := range st.ParkedFor {
+		if w.ParkedFor == nil {
+			w.ParkedFor = map[string]int{}
+		}
+		w.ParkedFor[reason.String()] = n
+	}
+	return w, nil
 }
 
 func (b nodeBackend) Members(ctx context.Context) ([]wire.Member, error) {
@@ -52,6 +59,11 @@ func wireMembers(members []node.Member) []wire.Member {
 		if !m.Since.IsZero() {
 			since := m.Since.UTC()
 			w.Since = &since
+		}
+		if p := m.Progress; p != nil {
+			w.Progress = &wire.Progress{
+				Family: p.Section.Family, Scope: wireScope(p.Section.Scope), Received: p.Received, Expected: p.Expected, Join: p.Join,
+			}
 		}
 		list = append(list, w)
 	}

@@ -53,6 +53,8 @@ type Member struct {
 	// Why says more of a state, such as why it cannot be reached, or whose clock
 	// is wrong; may be empty.
 	Why string
+	// Progress is how far fetching from it has come; nil when nothing is fetched.
+	Progress *fleetsync.Progress
 	// Addrs are where the member is said to be; of this node, where it is.
 	Addrs []string
 	// Via is the address at the other end of the connection; empty when there
@@ -97,6 +99,9 @@ func (n *Node) members(net *running, peers []fleetsync.PeerState, silent map[mer
 			view.State = MemberSelf
 		case linked:
 			view.compare(state, silent[m.ID])
+			if !silent[m.ID] {
+				view.explain(&state)
+			}
 			view.because(skewOf(&state, n.store.Clock()))
 		default:
 			view.absent(e, net)

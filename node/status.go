@@ -38,6 +38,11 @@ type Status struct {
 	Conflicts int
 	// Parked counts the versions that wait for authority or for their time.
 	Parked int
+	// ParkedFor says how many for which reason.
+	ParkedFor ParkedCounts
+	// WantedBlobs counts the contents that records refer to and that are still to be
+	// fetched.
+	WantedBlobs int
 	// Addrs are the addresses that this node can be dialled at; none while it
 	// does not run.
 	Addrs []string
@@ -73,12 +78,15 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 			st.Name = m.Name
 		}
 	}
+	u, err := n.unsettled()
+	if err != nil {
+		return Status{}, err
+	}
+	st.Conflicts, st.Parked, st.ParkedFor, st.WantedBlobs = u.conflicts, u.parked, u.parkedFor, u.wantedBlobs
+	u.tell(members)
 	st.InSync, st.Verdict = verdict(members)
 	if trouble := n.trouble(ctx); trouble != "" {
 		st.Verdict = trouble + "; " + st.Verdict
-	}
-	if st.Conflicts, st.Parked, err = n.unsettled(); err != nil {
-		return Status{}, err
 	}
 	net, err := n.network()
 	if err != nil {
@@ -132,26 +140,6 @@ func (n *Node) digest() (records int64, root string) {
 		records += s.Count
 	}
 	return records, hex.EncodeToString(h.Sum(nil))
-}
-
-// unsettled counts conflicts and parked versions.
-func (n *Node) unsettled() (conflicts, parked int, err error) {
-	err = n.store.View(func(r *store.Reader) error {
-		if err := r.Conflicts(func(_ merge.Key, held []store.Held) bool {
-			conflicts += len(held) - 1
-			return true
-		}); err != nil {
-			return err
-		}
-		return r.Parked(func(store.Parked) bool {
-			parked++
-			return true
-		})
-	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("node: status: %w", err)
-	}
-	return conflicts, parked, nil
 }
 
 func (r *running) counters(ctx context.Context) (c Counters, err error) {
@@ -216,7 +204,10 @@ func (m *Member) describe() string {
 		fmt.Fprintf(&b, " is ahead by up to %d", m.Behind)
 	case MemberSyncing, MemberInSync, MemberSelf:
 		b.WriteString(" is syncing")
-		if m.Behind > 0 {
+		switch p := m.Progress; {
+		case p != nil:
+			fmt.Fprintf(&b, ", %d of %d of %s fetched", p.Received, p.Expected, sectionName(p.Section))
+		case m.Behind > 0:
 			fmt.Fprintf(&b, ", up to %d to fetch", m.Behind)
 		}
 	}

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/node"
 	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/store"
+	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
 func TestVerdictNamesWhoDiffers(t *testing.T) {
@@ -30,6 +32,7 @@ func TestVerdictNamesWhoDiffers(t *testing.T) {
 		"one behind":   {[]node.Member{self, {Name: "nas", State: node.MemberBehind, Lacks: 12, Since: since}}, false, "in sync with 0 of 1 members: nas is behind by 12 since 2026-03-01T12:00:00Z"},
 		"one ahead":    {[]node.Member{self, {Name: "nas", State: node.MemberAhead, Behind: 3}}, false, "in sync with 0 of 1 members: nas is ahead by up to 3"},
 		"one syncing":  {[]node.Member{self, {Name: "nas", State: node.MemberSyncing, Behind: 3}}, false, "in sync with 0 of 1 members: nas is syncing, up to 3 to fetch"},
+		"one joining":  {[]node.Member{self, {Name: "nas", State: node.MemberSyncing, Behind: 3, Progress: &fleetsync.Progress{Section: merge.Section{Family: "memory"}, Received: 31, Expected: 50}}}, false, "in sync with 0 of 1 members: nas is syncing, 31 of 50 of memory fetched"},
 		"a stranger":   {[]node.Member{self, {Name: "nas", State: node.MemberNeverSeen, Why: "no address of it is known"}}, false, "in sync with 0 of 1 members: nas was never seen (no address of it is known)"},
 		"incompatible": {[]node.Member{self, {Name: "nas", State: node.MemberIncompatible, Why: "too old"}}, false, "in sync with 0 of 1 members: nas is incompatible (too old)"},
 		"many": {

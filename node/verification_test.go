@@ -37,7 +37,7 @@ func (m *member) damage(id string, change func(tx store.Txn, key, value []byte) 
 	}
 }
 
-// compare returns how one member finds the memory of another.
+// compare returns how one member finds another.
 func (m *member) compare(name string) node.Compared {
 	m.fixture.t.Helper()
 	list, err := m.Compare(m.fixture.t.Context(), []string{name})
@@ -47,9 +47,10 @@ func (m *member) compare(name string) node.Compared {
 	return list[0]
 }
 
-func outcomeOf(c node.Compared, family string) fleetsync.CheckedSection {
+// memoryOf returns how the memory of two members compares.
+func memoryOf(c node.Compared) fleetsync.CheckedSection {
 	for _, s := range c.Sections {
-		if s.Section == (merge.Section{Family: family}) {
+		if s.Section == (merge.Section{Family: "memory"}) {
 			return s
 		}
 	}
@@ -66,7 +67,7 @@ func TestACompareSeesWhatADiskDid(t *testing.T) {
 	b := f.join(a, "b")
 	item := a.remember("text")
 	f.converge(a, b)
-	if got := a.compare("b"); !got.IsEqual() || outcomeOf(got, "memory").Here != 1 {
+	if got := a.compare("b"); !got.IsEqual() || memoryOf(got).Here != 1 {
 		t.Errorf("undamaged: %+v", got)
 	}
 
@@ -77,10 +78,10 @@ func TestACompareSeesWhatADiskDid(t *testing.T) {
 	})
 	b = f.start(b.dir)
 	f.eventually("they meet", []*member{a, b}, func() bool { return a.compare("b").Unfinished == "" })
-	if got := outcomeOf(a.compare("b"), "memory").Outcome; got != fleetsync.OutcomeDamagedThere {
+	if got := memoryOf(a.compare("b")).Outcome; got != fleetsync.OutcomeDamagedThere {
 		t.Errorf("a finds a flipped bit of b %q", got)
 	}
-	if got := outcomeOf(b.compare("a"), "memory").Outcome; got != fleetsync.OutcomeDamagedHere {
+	if got := memoryOf(b.compare("a")).Outcome; got != fleetsync.OutcomeDamagedHere {
 		t.Errorf("b finds its own flipped bit %q", got)
 	}
 	if v, err := b.Verify(t.Context()); err != nil || len(v.Faults) == 0 {
@@ -91,7 +92,7 @@ func TestACompareSeesWhatADiskDid(t *testing.T) {
 	b.damage(item.ID, func(tx store.Txn, key, _ []byte) error { return tx.Delete(key) })
 	b = f.start(b.dir)
 	f.eventually("they meet again", []*member{a, b}, func() bool { return a.compare("b").Unfinished == "" })
-	got := outcomeOf(a.compare("b"), "memory")
+	got := memoryOf(a.compare("b"))
 	if got.Outcome != fleetsync.OutcomeDiffers || got.First == nil || len(got.First.OnlyHere) != 1 || got.First.OnlyHere[0].Writer != a.ID() {
 		t.Errorf("a finds the row that b lost: %+v", got)
 	}

@@ -31,8 +31,23 @@ type Member struct {
 	Since *time.Time `json:"since"`
 	// Why says more of a state, such as why a member is not in sync.
 	Why string `json:"why,omitempty"`
+	// Progress is how far the answering node has come in fetching from it; absent
+	// when it fetches nothing.
+	Progress *Progress `json:"progress,omitempty"`
 	// Addresses are where the member is said to be.
 	Addresses []string `json:"addresses"`
+}
+
+// Progress is how far fetching a section has come, in versions.
+type Progress struct {
+	Family string `json:"family"`
+	Scope  Scope  `json:"scope"`
+	// Received are those that have come, of Expected: what the member held more when
+	// it began.
+	Received uint64 `json:"received"`
+	Expected uint64 `json:"expected"`
+	// Join says that the node held less than half of the section when it began.
+	Join bool `json:"join"`
 }
 
 // MemberList is every member, the answering node included, by name.
@@ -62,6 +77,12 @@ type Status struct {
 	Conflicts int `json:"conflicts"`
 	// Parked counts the versions that wait for authority or for their time.
 	Parked int `json:"parked"`
+	// ParkedFor says how many for which reason: "authority", "future" (stamped ahead
+	// of time), "banned" or "floor" (older than a delete that was collected).
+	ParkedFor map[string]int `json:"parked_for,omitempty"`
+	// WantedBlobs counts the contents that records refer to and that are still to be
+	// fetched.
+	WantedBlobs int `json:"wanted_blobs"`
 	// Addresses are where this node can be reached.
 	Addresses []string `json:"addresses"`
 	// Store is "badger" or "memory".

@@ -22,8 +22,9 @@ func (a *app) statusCommand() *cobra.Command {
 		}
 		return a.print(status, func(w io.Writer) {
 			say(w, "%s", oneLine(status.Verdict))
-			say(w, "%s: %d records, %d conflicts, %d parked, root %.16s", oneLine(status.Name),
-				status.Records, status.Conflicts, status.Parked, status.Root)
+			say(w, "%s: %d records, %d conflicts, %s, root %.16s", oneLine(status.Name),
+				status.Records, status.Conflicts, parkedText(&status), status.Root)
+			progressText(w, &status)
 			say(w, "")
 			a.memberTable(w, status.Members)
 		})
