@@ -343,7 +343,7 @@ func TestACheckSeesDamage(t *testing.T) {
 // TestWhatIsNotHeldIsToldSo holds that an answer tells a span of which nothing is
 // held from one that is equal.
 func TestWhatIsNotHeldIsToldSo(t *testing.T) {
-	m, a, b := pair(t, 0)
+	m, _, b := pair(t, 0)
 	m.connect("a", "b")
 	m.settle(1)
 	var answer *fleetsync.ReconAnswer
@@ -353,7 +353,6 @@ func TestWhatIsNotHeldIsToldSo(t *testing.T) {
 		}
 		return false
 	}
-	_ = a
 	for _, exact := range []bool{false, true} {
 		b.engine.Receive("a", &fleetsync.Recon{
 			ID: 7, Section: merge.Section{Family: "memory"}.ID(), Salt: make([]byte, 8), Exact: exact,

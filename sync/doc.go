@@ -33,9 +33,8 @@
 //     nothing is read on the engine's turn (TestAFloodOfRequestsIsNotAnswered);
 //     and heads are compared within a budget of sections
 //     (TestAFloodOfHeadsIsNotCompared).
-//   - I6: a check names a key only when nothing moved while it differed, and it
-//     fetches nothing (TestACheckOfAFleetThatWrites,
-//     TestACheckNamesTheFirstKeyThatDiffers).
+//   - I6: a check names the first key that differs (TestACheckNamesTheFirstKeyThatDiffers),
+//     and only when nothing moved while it did (TestACheckOfAFleetThatWrites).
 //
 // # Hazards
 //
