@@ -10,6 +10,12 @@ const (
 	// estimated before it, in bytes. Badger's own limit is 15 % of its memtable,
 	// 2.4 MiB; the rest is room for index rows and large bases.
 	txnBytesMax = 1 << 20
+	// mergeRecordsMax and mergeBytesMax are those bounds for what came from
+	// elsewhere: a page of a peer, of records of a kilobyte, is one transaction and
+	// one sync instead of two. Nobody waits for it but local writes, and those no
+	// longer than for the disk.
+	mergeRecordsMax = 1_024
+	mergeBytesMax   = 3 << 19
 	// recordOverheadBytes is the estimate for the rows that one record adds
 	// besides its own bytes and four times its key.
 	recordOverheadBytes = 320

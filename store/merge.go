@@ -74,12 +74,12 @@ func (s *Store) Merge(ctx context.Context, b Batch) (Result, error) {
 // part takes from a batch what fits into one transaction.
 func (s *Store) part(b Batch) (*request, Batch) {
 	req := newRequest(b.Path)
-	req.entries = make([]entry, 0, min(len(b.Records), txnRecordsMax))
+	req.entries = make([]entry, 0, min(len(b.Records), mergeRecordsMax))
 	records, bytes := 0, 0
 	fits := func(rec *merge.Record, p *packed) bool {
 		records++
 		bytes += recordBytes(rec, p)
-		return records == 1 || records <= txnRecordsMax && bytes <= txnBytesMax
+		return records == 1 || records <= mergeRecordsMax && bytes <= mergeBytesMax
 	}
 	for len(b.Records) > 0 {
 		e := entry{rec: b.Records[0], packed: pack(&b.Records[0])}

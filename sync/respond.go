@@ -181,25 +181,29 @@ func (r *responder) page(m *PageReq) (Message, error) {
 	}
 	page := &Page{ID: m.ID, Records: [][]byte{}, Done: true, Head: head.Head, Incarnation: uint64(r.opened)}
 	var sum store.Sum
-	var failed error
+	var items []store.Item
 	size := 0
 	err = r.reader.Items(r.section, store.Span{After: store.Position(m.After), UpTo: store.Position(m.UpTo)}, func(item store.Item) bool {
-		var wire []byte
-		r.cost += lookupCost
-		if wire, failed = r.wire(item.Key, item.Held); failed != nil {
-			return false
-		}
-		if size > 0 && size+len(wire) > r.bytesMax {
+		if size > 0 && size+item.Size > r.bytesMax {
 			page.Done = false
 			return false
 		}
-		page.Records = append(page.Records, wire)
-		page.Last = []byte(item.Position)
+		items = append(items, item)
 		sum = sum.Add(item.Hash)
-		size += len(wire) + recordOverhead
+		size += item.Size + recordOverhead
 		return true
 	})
+	if err != nil {
+		return nil, err
+	}
+	if len(items) > 0 {
+		page.Last = []byte(items[len(items)-1].Position)
+		if page.Records, err = r.reader.Wires(r.section, items); err != nil {
+			return nil, err
+		}
+	}
+	r.cost += size + len(items)*scanCost
 	total := sum.Bytes()
 	page.Sum = total[:]
-	return page, cmp.Or(failed, err)
+	return page, nil
 }

@@ -133,7 +133,7 @@ func testSplitBatch(t *testing.T, open Opener) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { mustClose(t, s) })
-	const n = 1_300
+	const n = 2_300
 	a := NewAuthor("anna", at(0))
 	b := store.Batch{Path: store.PathReconcile, Cursor: &store.CursorMove{
 		Peer: "peer", Section: merge.Section{Family: "memory"}, Cursor: store.Cursor{Seq: 9},
@@ -149,12 +149,12 @@ func testSplitBatch(t *testing.T, open Opener) {
 		return FaultNone
 	}
 	result, err := s.Merge(t.Context(), b)
-	if !errors.Is(err, ErrInjected) || result.Applied != 1_024 {
-		t.Errorf("the third part fails with %v after %+v, want 1,024 applied", err, result)
+	if !errors.Is(err, ErrInjected) || result.Applied != 2_048 {
+		t.Errorf("the third part fails with %v after %+v, want 2,048 applied", err, result)
 	}
 	wantCursor(t, s, b.Cursor.Section, store.Cursor{}, store.ErrNotFound)
 	result, err = s.Merge(t.Context(), b)
-	if want := (store.Result{Applied: n - 1_024, Known: 1_024}); err != nil || result != want {
+	if want := (store.Result{Applied: n - 2_048, Known: 2_048}); err != nil || result != want {
 		t.Errorf("again: %+v, %v, want %+v", result, err, want)
 	}
 	wantCursor(t, s, b.Cursor.Section, b.Cursor.Cursor, nil)

@@ -125,7 +125,7 @@ func checkSpan(t *testing.T, s *store.Store, rng *rand.Rand, keys []merge.Key) {
 		if len(parts) == 0 || len(parts) > n || parts[len(parts)-1].UpTo != span.UpTo || want.Count > 1 && n > 1 && len(parts) == 1 {
 			t.Errorf("%d versions in %+v, divided by %d, are %+v", want.Count, span, n, parts)
 		}
-		return checkParts(t, r, span, parts)
+		return errors.Join(checkParts(t, r, span, parts), checkWalks(t, r, span))
 	})
 	if err != nil {
 		t.Fatal(err)
