@@ -47,7 +47,7 @@ func (e *Engine) onChangesPage(p *peer, m *ChangesPage) {
 	}
 	st.refs = refs
 	pl.steps = append(pl.steps, st)
-	e.takeRecords(st, m.Records)
+	e.takeRecords(st, m.Records, e.news)
 	e.advance(pl)
 }
 
@@ -87,15 +87,23 @@ func (e *Engine) onCursorInvalid(p *peer, m *CursorInvalid) {
 }
 
 func (e *Engine) onPage(p *peer, m *Page) {
-	pl := e.awaited(p, m.ID, !m.Done)
-	if pl == nil || !e.ofThisLife(pl, m.Incarnation) {
+	pl := p.pull
+	if pl == nil {
 		return
 	}
-	if pl.mode != byRanges || pl.ranges.gap == nil || len(pl.ranges.asked) > 0 {
+	if pl.request != 0 && pl.request == m.ID {
 		e.breach(pl, fmt.Errorf("%w: page of what was not asked for", ErrProtocol))
 		return
 	}
-	e.takeGap(pl, m)
+	g := pl.gapOf(m.ID)
+	if g == nil {
+		return
+	}
+	g.request = 0
+	p.pace.answered(e.now.Sub(g.askedAt), e.cfg.RequestTimeout, !m.Done)
+	if e.ofThisLife(pl, m.Incarnation) {
+		e.takePage(pl, g, m)
+	}
 }
 
 func (e *Engine) onRecords(p *peer, m *Records) {
@@ -112,12 +120,12 @@ func (e *Engine) onRecords(p *peer, m *Records) {
 	full := m.Answered < uint64(pl.asked)
 	p.pace.answered(e.now.Sub(pl.getAt), e.cfg.RequestTimeout, full)
 	st.taken(m.Answered)
-	e.takeRecords(st, m.Records)
+	e.takeRecords(st, m.Records, e.news)
 	e.advance(pl)
 }
 
 func (e *Engine) onBusy(p *peer, m *Busy) {
-	pulling := p.pull != nil && (p.pull.request == m.ID || p.pull.getting == m.ID)
+	pulling := p.pull != nil && p.pull.awaits(m.ID)
 	if !pulling && e.fetchOf(p, m.ID) == nil {
 		return
 	}
@@ -135,7 +143,7 @@ func (e *Engine) onError(p *peer, m *Error) {
 		e.blame(p, fmt.Errorf("%w: it says: %.60q", ErrIncompatible, m.Text))
 	}
 	e.refuseFetch(p, m.ID, true)
-	if p.pull != nil && (p.pull.request == m.ID || p.pull.getting == m.ID) && m.ID != 0 {
+	if p.pull != nil && p.pull.awaits(m.ID) {
 		p.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
 		e.retire(p.pull)
 	}

@@ -29,7 +29,7 @@
 //     after each fleet statement (TestParkedUntilGranted).
 //   - I5: what a peer sends is bounded before it is held: frames, lists, pages
 //     in flight, gossip on its way to the store (limits.go, FuzzReceive). So is
-//     what it asks for: two requests at a time, within a budget of bytes, and
+//     what it asks for: four requests at a time, within a budget of bytes, and
 //     nothing is read on the engine's turn (TestAFloodOfRequestsIsNotAnswered);
 //     and heads are compared within a budget of sections
 //     (TestAFloodOfHeadsIsNotCompared).

@@ -203,7 +203,7 @@ func (e *Engine) Tick(now time.Time) {
 		if !p.greeted && now.Sub(p.helloAt) >= e.cfg.RequestTimeout/4 {
 			e.sendHello(p)
 		}
-		if pl := p.pull; pl != nil && !pl.deadline.IsZero() && now.After(pl.deadline) {
+		if pl := p.pull; pl != nil && pl.isLate(now, e.cfg.RequestTimeout) {
 			e.counters.Timeouts++
 			p.pace.missed()
 			p.barren = true

@@ -3,6 +3,8 @@ package sync
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
@@ -54,10 +56,13 @@ func Known(r *store.Reader, key merge.Key, v merge.Version) (bool, error) {
 	return r.IsParked(key, v.Hash)
 }
 
+// finder returns which of some records are news.
+type finder func([]*merge.Record) ([]*merge.Record, error)
+
 // takeRecords decodes the records of an answer and sends those that are news
 // to the verifier. It returns the sum of their item hashes; ok is false when
 // the peer broke the protocol, and the pull was given up.
-func (e *Engine) takeRecords(st *step, wires [][]byte) (sum store.Sum, ok bool) {
+func (e *Engine) takeRecords(st *step, wires [][]byte, news finder) (sum store.Sum, ok bool) {
 	pl := st.pull
 	records := make([]*merge.Record, 0, len(wires))
 	for _, wire := range wires {
@@ -84,14 +89,14 @@ func (e *Engine) takeRecords(st *step, wires [][]byte) (sum store.Sum, ok bool) 
 		}
 		records = append(records, &r)
 	}
-	news, err := e.news(records)
+	found, err := news(records)
 	if err != nil {
 		e.counters.StoreErrors++
 		e.abort(pl)
 		return sum, false
 	}
-	if len(news) > 0 {
-		e.verify(st, news)
+	if len(found) > 0 {
+		e.verify(st, found)
 	}
 	return sum, true
 }
@@ -113,6 +118,39 @@ func (e *Engine) news(records []*merge.Record) ([]*merge.Record, error) {
 	})
 	e.counters.Known += uint64(len(records) - len(news))
 	return news, err
+}
+
+// newsOfPage is news for the records of a page. They lie next to each other,
+// where nothing was held when the page was asked for: one walk tells of all, and
+// only those whose keys it meets are looked up.
+func (e *Engine) newsOfPage(records []*merge.Record) ([]*merge.Record, error) {
+	if len(records) == 0 {
+		return nil, nil
+	}
+	order := func(a, b *merge.Record) int { return strings.Compare(a.Key.Order(), b.Key.Order()) }
+	first, last := slices.MinFunc(records, order).Key, slices.MaxFunc(records, order).Key
+	var met map[merge.Key]bool
+	complete := false
+	err := e.store.View(func(r *store.Reader) (err error) {
+		met, complete, err = r.KeysWithin(first, last, len(records))
+		return err
+	})
+	if err != nil || !complete {
+		return e.news(records)
+	}
+	var fresh, rest []*merge.Record
+	for _, record := range records {
+		if met[record.Key] {
+			rest = append(rest, record)
+			continue
+		}
+		fresh = append(fresh, record)
+	}
+	if len(rest) == 0 {
+		return fresh, nil
+	}
+	rest, err = e.news(rest)
+	return append(fresh, rest...), err
 }
 
 func (e *Engine) verify(st *step, records []*merge.Record) {

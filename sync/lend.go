@@ -91,8 +91,8 @@ func (e *Engine) giveBack(pl *pull) {
 
 // left returns what a pull of a lent gap has not come to.
 func (rc *reconciliation) left() []store.Span {
-	if rc.gap != nil {
-		return []store.Span{*rc.gap}
+	if len(rc.open) > 0 {
+		return []store.Span{rc.open[0].Span}
 	}
 	return rc.gaps
 }

@@ -97,9 +97,12 @@ const (
 	// pausedMax bounds the exchanges with one peer that wait until it is less busy,
 	// with a page each. More begin anew: another peer has the section meanwhile.
 	pausedMax = 4
-	// stepsMax bounds the pages of one pull between the wire and the store: one
-	// is verified while another is stored.
-	stepsMax = 3
+	// stepsMax bounds the pages of one pull that are asked for or between the wire
+	// and the store: two are fetched while one is verified and another stored.
+	stepsMax = 4
+	// gapsMax bounds the pages of different gaps that are asked of one peer at a
+	// time.
+	gapsMax = 2
 	// partsMax bounds the answers for one page that are at the verifier.
 	partsMax = 2
 	// wantsMax bounds the sections of one peer that wait to be pulled; more come
@@ -127,9 +130,9 @@ const (
 	// asked for none while there are more.
 	absentMax = 1024
 	// answersMax bounds the requests of one peer that are being answered: a pull
-	// has one page and one GET outstanding, and a blob is fetched beside it. More are
+	// has two pages and one GET outstanding, and a blob is fetched beside it. More are
 	// told BUSY.
-	answersMax = 3
+	answersMax = 4
 	// answerRate is what one peer may make this node read and send for good, in
 	// bytes a second. Over budget a peer is told BUSY.
 	answerRate = 32 << 20

@@ -26,9 +26,12 @@ func (p *pace) missed() { p.shrink(4) }
 
 func (p *pace) shrink(by int) { p.bytes = max(p.bytes/by, paceBytesMin) }
 
+// isFull reports whether answers are as large as they may be: the line is fast.
+func (p *pace) isFull() bool { return p.bytes >= payloadBytesGoal }
+
 // limit is what a request says; 0 leaves it to the responder.
 func (p *pace) limit() uint64 {
-	if p.bytes >= payloadBytesGoal {
+	if p.isFull() {
 		return 0
 	}
 	return uint64(p.bytes)

@@ -38,8 +38,10 @@ type peer struct {
 	pace           pace
 	budgets        *budgets
 	absent         map[merge.Hash]absence
-	blobsNotBefore time.Time // too many are absent: none is asked for before
-	answering      []uint64  // requests that are being answered
+	blobsNotBefore time.Time     // too many are absent: none is asked for before
+	answering      []uint64      // requests that are being answered
+	fills          merge.Section // of which it asked for a page last
+	fillsAt        time.Time     // when it did
 }
 
 // remote is what is known of one section of a peer.

@@ -161,17 +161,13 @@ func (pl *pull) fetching() *step {
 	return nil
 }
 
-// advance moves a pull on: the oldest page goes to the store when it is ready,
-// missing records and further pages are asked for, and the end is noticed. A
-// page waits until the one before it is stored: were that to fail, its own
-// cursor must not move.
+// advance moves a pull on: pages go to the store when they are ready, missing
+// records and further pages are asked for, and the end is noticed.
 func (e *Engine) advance(pl *pull) {
 	if pl.dead {
 		return
 	}
-	if len(pl.steps) > 0 {
-		e.emitReady(pl.steps[0])
-	}
+	e.emitSteps(pl)
 	if pl.halted {
 		e.leave(pl)
 		return
@@ -233,7 +229,29 @@ func (pl *pull) hasRoom(st *step) bool {
 	return st.verifying < partsMax && (len(st.records) == 0 || !stuck)
 }
 
-// emitReady sends to the store what may go there of the oldest page.
+// emitSteps sends to the store what may go there, in the order of the pages. One
+// that moves a cursor waits until those before it are stored: were they to fail,
+// it must not move. The others follow each other at once, so that the store
+// never waits for the engine's turn.
+func (e *Engine) emitSteps(pl *pull) {
+	for i, st := range pl.steps {
+		if i > 0 && st.cursor != nil {
+			return
+		}
+		e.emitReady(st)
+		if !st.isAtStore() {
+			return
+		}
+	}
+}
+
+// isAtStore reports whether all that will come of a page is on its way to the
+// store.
+func (st *step) isAtStore() bool {
+	return st.storing && len(st.refs) == 0 && st.verifying == 0 && len(st.records) == 0
+}
+
+// emitReady sends to the store what may go there of one page.
 func (e *Engine) emitReady(st *step) {
 	switch {
 	case st.storing:
@@ -323,6 +341,9 @@ func (e *Engine) halt(pl *pull) {
 	if pl.mode == byRanges {
 		pl.ranges.askAgain(pl.ranges.asked)
 		pl.ranges.asked = nil
+		for _, g := range pl.ranges.open {
+			g.request = 0
+		}
 	}
 	for i, st := range pl.steps {
 		if len(st.refs) == 0 {

@@ -21,10 +21,10 @@ type reconciliation struct {
 	ask   []question // to be asked of
 	asked []question // of these an answer is awaited
 	salt  []byte     // of that question
-	// gaps hold nothing here and much at the peer: they are fetched by pages, one
-	// after the other. What is left of the one at hand is gap.
+	// gaps hold nothing here and much at the peer: they are fetched by pages, a few
+	// at a time. What is left of those at hand is open.
 	gaps []store.Span
-	gap  *store.Span
+	open []*gap
 	// from is the place in the peer's feed that every answer took into account.
 	from    store.Cursor
 	exact   bool // an audit: prints of every item
@@ -56,15 +56,11 @@ func (e *Engine) askRanges(pl *pull) {
 	rc := pl.ranges
 	switch {
 	case len(rc.ask) > 0:
-		e.askRecon(pl)
-	case rc.gap != nil:
-		e.request(pl, &PageReq{
-			ID: e.newID(), Section: pl.section.ID(), After: []byte(rc.gap.After), UpTo: []byte(rc.gap.UpTo), Bytes: pl.peer.pace.limit(),
-		})
-	case len(rc.gaps) > 0:
-		gap := rc.gaps[0]
-		rc.gap, rc.gaps = &gap, rc.gaps[1:]
-		e.askRanges(pl)
+		if rc.awaited() == 0 {
+			e.askRecon(pl)
+		}
+	case len(rc.open)+len(rc.gaps) > 0:
+		e.askPages(pl)
 	case rc.lent > 0: // whoever gives a gap back goes on with this
 	default:
 		pl.ended = true
@@ -433,38 +429,6 @@ func isKnown(r *store.Reader, key merge.Key, v merge.Version, isIt func(merge.Ha
 		return !known
 	})
 	return known, err
-}
-
-// takeGap takes one page of the gap at hand.
-func (e *Engine) takeGap(pl *pull, m *Page) {
-	rc := pl.ranges
-	last := store.Position(m.Last)
-	if !m.Done && (len(m.Records) == 0 || !isPosition(pl.section, last) || !rc.gap.Contains(last)) {
-		e.breach(pl, fmt.Errorf("%w: page does not go on", ErrProtocol))
-		return
-	}
-	if rc.gap.After = last; m.Done {
-		rc.gap = nil
-	}
-	st := &step{pull: pl, peer: pl.peer.id}
-	pl.steps = append(pl.steps, st)
-	sum, ok := e.takeRecords(st, m.Records)
-	if total := sum.Bytes(); ok && string(total[:]) != string(m.Sum) {
-		e.breach(pl, fmt.Errorf("%w: page does not have the sum that it states", ErrProtocol))
-		return
-	}
-	e.advance(pl)
-}
-
-// isPosition reports whether a position is one of a version: it would be right
-// to blame whoever asks for what comes after anything else.
-func isPosition(section merge.Section, p store.Position) bool {
-	order, _, ok := p.Split()
-	if !ok || len(p) > positionBytesMax {
-		return false
-	}
-	_, err := merge.ParseOrder(section, order)
-	return err == nil
 }
 
 // askAgain puts questions back whose answers will not come, or were dropped. What

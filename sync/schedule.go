@@ -31,7 +31,7 @@ func (e *Engine) schedulePulls() {
 			return
 		}
 		for _, w := range p.wants.list {
-			if running[w.section] {
+			if running[w.section] || e.isFilling(p, w.section) {
 				if w.section.Family == FleetFamily {
 					break // the rest waits for it
 				}
@@ -43,6 +43,14 @@ func (e *Engine) schedulePulls() {
 			break
 		}
 	}
+}
+
+// isFilling reports whether a peer that holds less of a section than this node
+// is fetching it from here by pages. Its feed would name one after the other what
+// it was just given; when it is done, both compare.
+func (e *Engine) isFilling(p *peer, section merge.Section) bool {
+	return p.fills == section && section.Family != FleetFamily && e.now.Sub(p.fillsAt) < e.cfg.RequestTimeout/4 &&
+		p.remote.section(section).count < uint64(e.store.State(section).Count)
 }
 
 // waiting returns the peers of whom something may be pulled now: whoever waits

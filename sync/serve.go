@@ -83,6 +83,9 @@ func (e *Engine) serveGet(p *peer, m *Get) {
 }
 
 func (e *Engine) servePage(p *peer, m *PageReq) {
+	if section, err := merge.ParseSectionID(m.Section); err == nil {
+		p.fills, p.fillsAt = section, e.now
+	}
 	e.serve(p, m.ID, m.Section, func(r *responder) (Message, error) { return r.asked(m.Bytes).page(m) })
 }
 
