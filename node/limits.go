@@ -33,6 +33,9 @@ const (
 	// sendQueueMax bounds messages that wait for one peer. The protocol has few
 	// outstanding, and answers to requests are read when their turn comes.
 	sendQueueMax = 64
+	// answersPreparedMax is how many answers to one peer are read and compressed at
+	// a time; each holds up to a page.
+	answersPreparedMax = 2
 	// frameTimeout is how long the rest of a frame may take, in both directions.
 	frameTimeout = 30 * time.Second
 	// streamTimeout is how long opening a stream, and a short exchange on one,

@@ -23,7 +23,7 @@ import (
 type link struct {
 	links  *links
 	peer   peer.ID
-	queue  chan outgoing
+	queue  outgoing
 	cancel context.CancelFunc
 	// post hands an input to the engine, also when the link has ended.
 	post func(input)
@@ -68,7 +68,7 @@ func (k *link) use(ctx context.Context, s network.Stream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	id := merge.InstanceID(k.peer)
-	k.drain()
+	k.queue.drain() // the engine begins anew
 	conn := s.Conn()
 	k.conn.Store(&conn)
 	defer k.conn.Store(nil)
@@ -91,17 +91,6 @@ func (k *link) use(ctx context.Context, s network.Stream) error {
 		return failed
 	}
 	return err
-}
-
-// drain forgets messages of an earlier stream: the engine begins anew.
-func (k *link) drain() {
-	for {
-		select {
-		case <-k.queue:
-		default:
-			return
-		}
-	}
 }
 
 // isUnsupported reports whether a peer said that it does not know a protocol.

@@ -52,20 +52,28 @@ func newLinks(h host.Host, codec *fleetsync.Codec, l *loop, g *gater, log *slog.
 }
 
 // Send queues a message for a peer, or drops it.
-func (t *links) Send(to merge.InstanceID, m fleetsync.Message) { t.enqueue(to, outgoing{message: m}) }
+func (t *links) Send(to merge.InstanceID, m fleetsync.Message) {
+	if k := t.linkTo(to); k != nil {
+		enqueue(t, k.queue.messages, m)
+	}
+}
 
 // answer queues the answer to a request of a peer; false when it is dropped.
-func (t *links) answer(a fleetsync.Answer) bool { return t.enqueue(a.To, outgoing{answer: a}) }
+func (t *links) answer(a fleetsync.Answer) bool {
+	k := t.linkTo(a.To)
+	return k != nil && enqueue(t, k.queue.answers, a)
+}
 
-func (t *links) enqueue(to merge.InstanceID, out outgoing) bool {
+func (t *links) linkTo(id merge.InstanceID) *link {
 	t.mu.Lock()
-	k := t.byPeer[peerOf(to)]
-	t.mu.Unlock()
-	if k == nil {
-		return false
-	}
+	defer t.mu.Unlock()
+	return t.byPeer[peerOf(id)]
+}
+
+// enqueue counts what finds a full queue.
+func enqueue[T any](t *links, queue chan<- T, out T) bool {
 	select {
-	case k.queue <- out:
+	case queue <- out:
 		return true
 	default:
 		t.dropped.Add(1)
@@ -178,7 +186,7 @@ func (t *links) update(ctx context.Context, p peer.ID) {
 	case k == nil && wanted:
 		linkCtx, cancel := context.WithCancel(ctx)
 		k = &link{
-			links: t, peer: p, queue: make(chan outgoing, sendQueueMax), cancel: cancel,
+			links: t, peer: p, queue: newOutgoing(), cancel: cancel,
 			post: func(in input) { _ = t.loop.do(ctx, in) },
 		}
 		t.byPeer[p] = k

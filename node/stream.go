@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -66,41 +67,98 @@ func nextFrame(s network.Stream, r *bufio.Reader) ([]byte, error) {
 	return frame, nil
 }
 
-// outgoing waits for a peer: a message, or the answer to a request, which is
-// read from the store when its turn comes. So a peer that asks much costs this
-// node no faster than it takes what it gets, and one page at a time.
+// outgoing is what waits for a peer.
 type outgoing struct {
-	message fleetsync.Message // nil for an answer
-	answer  fleetsync.Answer
+	messages chan fleetsync.Message
+	// answers are to requests, and are read from the store when their turn comes.
+	// So a peer that asks much costs this node no faster than it takes what it
+	// gets, and few pages at a time.
+	answers chan fleetsync.Answer
 }
 
-// writeFrames sends what is queued for a peer until ctx ends or the stream
-// breaks. answered is told of each answer that was sent.
-func writeFrames(ctx context.Context, s network.Stream, codec *fleetsync.Codec, queue <-chan outgoing, answered func(fleetsync.Answer, fleetsync.Reply)) error {
+func newOutgoing() outgoing {
+	return outgoing{messages: make(chan fleetsync.Message, sendQueueMax), answers: make(chan fleetsync.Answer, sendQueueMax)}
+}
+
+// drain forgets what waits.
+func (o outgoing) drain() {
 	for {
 		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case out := <-queue:
-			if out.message != nil {
-				if err := writeFrame(s, codec, out.message); err != nil {
-					return err
-				}
-				continue
-			}
-			reply := out.answer.Read()
-			if err := writeFrame(s, codec, reply.Message); err != nil {
-				return err
-			}
-			answered(out.answer, reply)
+		case <-o.messages:
+		case <-o.answers:
+		default:
+			return
 		}
 	}
 }
 
-func writeFrame(s network.Stream, codec *fleetsync.Codec, m fleetsync.Message) error {
+// prepared is an answer that was read.
+type prepared struct {
+	answer fleetsync.Answer
+	reply  fleetsync.Reply
+	frame  []byte // nil when it does not fit one
+}
+
+// writeFrames sends what is queued for a peer until ctx ends or the stream
+// breaks. Answers are read and compressed beside each other, while one is sent.
+// answered is told of each answer that was sent.
+func writeFrames(ctx context.Context, s network.Stream, codec *fleetsync.Codec, queue outgoing, answered func(fleetsync.Answer, fleetsync.Reply)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var preparing sync.WaitGroup
+	defer preparing.Wait()
+	defer cancel()
+	ready := make(chan prepared)
+	for range answersPreparedMax {
+		preparing.Go(func() { prepare(ctx, codec, queue.answers, ready) })
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case m := <-queue.messages:
+			if err := writeFrame(s, encode(codec, m)); err != nil {
+				return err
+			}
+		case p := <-ready:
+			if err := writeFrame(s, p.frame); err != nil {
+				return err
+			}
+			answered(p.answer, p.reply)
+		}
+	}
+}
+
+// prepare reads answers until ctx ends, each when the one before was taken.
+func prepare(ctx context.Context, codec *fleetsync.Codec, answers <-chan fleetsync.Answer, ready chan<- prepared) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case a := <-answers:
+			p := prepared{answer: a, reply: a.Read()}
+			p.frame = encode(codec, p.reply.Message)
+			select {
+			case <-ctx.Done():
+				return
+			case ready <- p:
+			}
+		}
+	}
+}
+
+// encode returns nothing for a message that does not fit a frame: that is of our
+// own making, and the requester asks again when it times out.
+func encode(codec *fleetsync.Codec, m fleetsync.Message) []byte {
 	frame, err := codec.Encode(m)
 	if err != nil {
-		return nil //nolint:nilerr // of our own making: the requester asks again when it times out
+		return nil
+	}
+	return frame
+}
+
+func writeFrame(s network.Stream, frame []byte) error {
+	if frame == nil {
+		return nil
 	}
 	if err := s.SetWriteDeadline(time.Now().Add(frameTimeout)); err != nil {
 		return fmt.Errorf("node: stream: %w", err)

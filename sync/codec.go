@@ -36,7 +36,8 @@ type Codec struct {
 // NewCodec returns a codec whose decoder never holds more than the inflated
 // limit of a frame.
 func NewCodec() (*Codec, error) {
-	deflate, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	deflate, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderConcurrency(deflatersMax), zstd.WithWindowSize(deflateWindowBytes))
 	if err != nil {
 		return nil, fmt.Errorf("sync: compressor: %w", err)
 	}

@@ -12,6 +12,10 @@ const (
 	// compressBytesMin is the payload from which compression is tried: below,
 	// the frame of the compressor costs more than it saves.
 	compressBytesMin = 512
+	// deflatersMax bounds the payloads that are compressed at a time, each with
+	// deflateWindowBytes of memory: about what a page holds.
+	deflatersMax       = 2
+	deflateWindowBytes = 1 << 20
 	// payloadBytesGoal is where a responder stops filling a page, so that a
 	// frame fits even when nothing compresses.
 	payloadBytesGoal = 900 << 10

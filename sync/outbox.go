@@ -25,7 +25,7 @@ type Send struct {
 // Answer is a request of a peer that is to be answered. The driver calls Read,
 // sends the message that it returns to To, and then calls Engine.Answered,
 // also when it sends nothing. Until then the peer may ask little more, so a
-// driver that reads when the peer is ready to take it holds one page a peer.
+// driver that reads when the peer is ready to take it holds few pages a peer.
 type Answer struct {
 	To   PeerID
 	id   uint64 // of the engine
