@@ -64,6 +64,8 @@ func requestID(m fleetsync.Message) (id uint64, ok bool) {
 		return m.ID, true
 	case *fleetsync.PageReq:
 		return m.ID, true
+	case *fleetsync.Recon:
+		return m.ID, true
 	}
 	return 0, false
 }

@@ -259,6 +259,7 @@ func (a *adversary) unasked(to int) fleetsync.Message {
 		&fleetsync.ChangesPage{ID: id, Next: a.number(q.after), Done: true},
 		&fleetsync.Page{ID: id, Records: [][]byte{}, Done: true, Sum: sum, Head: a.number(q.after)},
 		&fleetsync.Records{ID: id, Answered: 1, Records: [][]byte{}},
+		&fleetsync.ReconAnswer{ID: id, Spans: []fleetsync.ReconSpan{{Mode: modeCompare, Count: a.number(9), Print: a.bytes(printBytes)}}},
 		&fleetsync.CursorInvalid{ID: id, Reason: "unasked"},
 		&fleetsync.Busy{ID: id, Retry: 60_000},
 		&fleetsync.Error{ID: id, Code: fleetsync.CodeNotShared},
@@ -273,8 +274,13 @@ func (a *adversary) prying(to int) fleetsync.Message {
 		a.dice, merge.Section{Family: "session"}, merge.Section{Family: "session.turn"},
 		merge.Section{Family: "skill", Scope: merge.Scope{Instance: a.replica.cluster.replicas[to].name}},
 	).ID()
+	if len(a.pried) == pastMax {
+		a.pried = a.pried[1:]
+	}
+	a.pried = append(a.pried, id)
 	return pick[fleetsync.Message](
 		a.dice, &fleetsync.Changes{ID: id, Section: private, Inline: true}, &fleetsync.PageReq{ID: id, Section: private},
+		a.broadQuestion(id, private, 2), a.broadGet(id, private),
 		&fleetsync.Get{ID: id, Section: private, Refs: []fleetsync.Ref{{
 			Order: []byte(merge.Key{Kind: "skill", ID: merge.NewID("mine")}.Order()), Writer: a.replica.cluster.replicas[to].ID(),
 		}}},
@@ -286,7 +292,12 @@ func (a *adversary) flood() fleetsync.Message {
 	all := scopes()
 	section := merge.Section{Family: pick(a.dice, "skill", "memory"), Scope: all[a.dice.IntN(len(all))]}.ID()
 	id := a.dice.Uint64()
-	if a.dice.chance(0.5) {
+	switch a.dice.IntN(10) {
+	case 0:
+		return a.broadQuestion(id, section, spansMax/16)
+	case 1:
+		return a.broadGet(id, section)
+	case 2, 3, 4, 5:
 		return &fleetsync.PageReq{ID: id, Section: section}
 	}
 	return &fleetsync.Changes{ID: id, Section: section, Inline: true}

@@ -116,15 +116,19 @@ func (a *adversary) forgeRequest(m fleetsync.Message) {
 			m.Inline = !m.Inline
 		}
 	case *fleetsync.Get:
-		switch a.dice.IntN(3) {
+		switch a.dice.IntN(4) {
 		case 0:
 			m.Section = a.someSection().ID()
 		case 1:
+			*m = *a.broadGet(m.ID, m.Section)
+		case 2:
 			m.Refs = append(m.Refs, fleetsync.Ref{Order: a.bytes(12), Writer: a.replica.ID()})
 		default:
 			m.Refs = nil
 		}
 	case *fleetsync.PageReq:
 		m.After = pick(a.dice, nil, a.bytes(9), []byte("memory\x00a\x00\x00b"), []byte("skill\x00zzz"))
+	case *fleetsync.Recon:
+		a.forgeQuestion(m)
 	}
 }

@@ -24,7 +24,7 @@ func (a *adversary) alter(to int, m fleetsync.Message, frame []byte) (fleetsync.
 		return m, a.alterHello(&m.Hello)
 	case *fleetsync.Heartbeat:
 		return m, a.alterHeartbeat(m)
-	case *fleetsync.Changes, *fleetsync.Get, *fleetsync.PageReq:
+	case *fleetsync.Changes, *fleetsync.Get, *fleetsync.PageReq, *fleetsync.Recon:
 		if a.now(ActForgeRequests) {
 			a.forgeRequest(own)
 			return own, FaultForgedRequest
@@ -53,7 +53,11 @@ func (a *adversary) alterAnswer(to int, m fleetsync.Message) (fleetsync.Message,
 		}
 	}
 	if a.now(ActForgeAnswers) {
-		return a.forgeAnswer(m), FaultForgedAnswer
+		fault := FaultForgedAnswer
+		if _, isOfRanges := m.(*fleetsync.ReconAnswer); isOfRanges {
+			fault = FaultForgedRanges
+		}
+		return a.forgeAnswer(m), fault
 	}
 	return m, ""
 }
@@ -122,6 +126,9 @@ func (a *adversary) endless(to int, m fleetsync.Message) fleetsync.Message {
 		key := merge.Key{Kind: q.section.Family, Scope: q.section.Scope, ID: merge.NewID("z" + number(1_000_000+a.serial))}
 		m.Done, m.Last = false, []byte(key.Order()+"\x00\x00"+string(a.replica.ID()))
 		return m
+	case *fleetsync.ReconAnswer:
+		a.endlessRanges(m)
+		return m
 	}
 	return nil
 }
@@ -135,6 +142,8 @@ func (a *adversary) forgeAnswer(m fleetsync.Message) fleetsync.Message {
 		a.forgeChanges(m)
 	case *fleetsync.Page:
 		a.forgePage(m)
+	case *fleetsync.ReconAnswer:
+		a.forgeRanges(m)
 	case *fleetsync.Records:
 		switch a.dice.IntN(3) {
 		case 0:
@@ -163,6 +172,8 @@ func (a *adversary) insteadOf(m fleetsync.Message) fleetsync.Message {
 	case *fleetsync.Page:
 		id = m.ID
 	case *fleetsync.Records:
+		id = m.ID
+	case *fleetsync.ReconAnswer:
 		id = m.ID
 	}
 	return pick[fleetsync.Message](

@@ -24,6 +24,7 @@ type adversary struct {
 	marks   map[*byte]Fault // what is on its way and not what it seems
 	awake   bool            // act is going to be called
 	serial  int             // of what it makes up
+	pried   []uint64        // questions about what is private, the newest last
 }
 
 // lie is how a member lies for a while.
@@ -146,7 +147,8 @@ func (a *adversary) send(to int, m fleetsync.Message, frame []byte) {
 // speaks reports whether a message answers no request.
 func speaks(m fleetsync.Message) bool {
 	switch m.(type) {
-	case *fleetsync.ChangesPage, *fleetsync.Page, *fleetsync.Records, *fleetsync.CursorInvalid, *fleetsync.Busy, *fleetsync.Error:
+	case *fleetsync.ChangesPage, *fleetsync.Page, *fleetsync.Records, *fleetsync.ReconAnswer,
+		*fleetsync.CursorInvalid, *fleetsync.Busy, *fleetsync.Error:
 		return false
 	}
 	return true
@@ -181,6 +183,8 @@ func (r *Replica) hears(from int, m fleetsync.Message) {
 	case *fleetsync.Get:
 		q.id, id = m.ID, m.Section
 	case *fleetsync.PageReq:
+		q.id, id = m.ID, m.Section
+	case *fleetsync.Recon:
 		q.id, id = m.ID, m.Section
 	default:
 		return

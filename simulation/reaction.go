@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/fleetsync/fleetd/merge"
@@ -73,8 +74,19 @@ func (r *Replica) blamed(peer int, err error) {
 	}
 }
 
+// pried are the questions about what is private of a replica that lies.
+func (r *Replica) pried() []uint64 {
+	if r.adversary == nil {
+		return nil
+	}
+	return r.adversary.pried
+}
+
 // checkPrivacy holds what a hostile member is told to what it may know.
 func (c *Cluster) checkPrivacy(r *Replica, to int, m fleetsync.Message) {
+	if answer, ok := m.(*fleetsync.ReconAnswer); ok && slices.Contains(c.replicas[to].pried(), answer.ID) {
+		c.fail(InvariantPrivacy, "replica %d tells %d what it holds of what is private", r.number, to)
+	}
 	records := recordsOf(m)
 	if records == nil {
 		return
