@@ -40,6 +40,8 @@ type mesh struct {
 	lose   func(delivery) bool // says which messages are lost; nil for none
 	// blame takes who broke the protocol; nil where nobody should.
 	blame func(*node, fleetsync.Blame)
+	// fail says which commits fail, and are not there then; nil for none.
+	fail func(*node, *fleetsync.ApplyBatch) error
 
 	parkedMax  int
 	answerRate int
@@ -286,6 +288,12 @@ func (m *mesh) publish(n *node, p fleetsync.Publish) {
 
 func (m *mesh) applyBatch(n *node, a fleetsync.ApplyBatch) {
 	m.t.Helper()
+	if m.fail != nil {
+		if err := m.fail(n, &a); err != nil {
+			n.engine.Applied(a.ID, store.Result{}, err)
+			return
+		}
+	}
 	if a.Chunk != nil {
 		_, err := n.store.AddChunk(context.Background(), *a.Chunk)
 		n.engine.Applied(a.ID, store.Result{}, err)

@@ -98,20 +98,24 @@ func sealAt(t *testing.T, writer merge.InstanceID, key merge.Key, held []merge.V
 	return r
 }
 
+// recordsIn are the records that a message brings.
+func recordsIn(m fleetsync.Message) [][]byte {
+	switch m := m.(type) {
+	case *fleetsync.Records:
+		return m.Records
+	case *fleetsync.Page:
+		return m.Records
+	case *fleetsync.ChangesPage:
+		return m.Records
+	}
+	return nil
+}
+
 // shipped counts the records that are sent, and finds those that are of no use
 // to whoever gets them.
 func (m *mesh) shipped(count *int) func(delivery) bool {
 	return func(d delivery) bool {
-		var wires [][]byte
-		switch msg := d.message.(type) {
-		case *fleetsync.Records:
-			wires = msg.Records
-		case *fleetsync.Page:
-			wires = msg.Records
-		case *fleetsync.ChangesPage:
-			wires = msg.Records
-		}
-		for _, wire := range wires {
+		for _, wire := range recordsIn(d.message) {
 			*count++
 			r, err := merge.Decode(wire)
 			if err != nil {
