@@ -291,6 +291,9 @@ func (d *division) compare(spans []store.Span) (differing []differingSpan, err e
 			continue
 		}
 		q := d.question(span)
+		if q.list { // it is to list: were it to divide, that might have no end
+			continue
+		}
 		if of[q] == nil {
 			of[q] = &siblings{}
 		}
