@@ -57,7 +57,7 @@ func wireSkill(sk state.Skill) wire.Skill {
 	return wire.Skill{
 		ID: sk.ID, Slug: sk.Slug, Name: sk.Name, Description: describe(sk), Scope: wireScope(sk.Scope),
 		Version: sk.Version, Uses: sk.Uses, Wins: sk.Wins, Tags: append([]string{}, sk.Tags...), Check: sk.Check,
-		CreatedAt: sk.CreatedAt, UpdatedAt: sk.UpdatedAt, BodyBytes: len(sk.Body),
+		CreatedAt: sk.CreatedAt, UpdatedAt: sk.UpdatedAt, BodyBytes: len(sk.Body), Incomplete: sk.Incomplete,
 		Envelope: wireEnvelope(sk.Envelope),
 	}
 }
@@ -81,7 +81,7 @@ func describe(sk state.Skill) string {
 func wireMemory(m state.MemoryItem) wire.MemoryItem {
 	return wire.MemoryItem{
 		ID: m.ID, Kind: m.Kind, Content: m.Content, Scope: wireScope(m.Scope), Source: m.Source,
-		CreatedAt: m.CreatedAt, Envelope: wireEnvelope(m.Envelope),
+		CreatedAt: m.CreatedAt, Incomplete: m.Incomplete, Envelope: wireEnvelope(m.Envelope),
 	}
 }
 
@@ -95,7 +95,8 @@ func wireSession(ses state.Session) wire.Session {
 func wireTurn(t state.Turn) wire.Turn {
 	return wire.Turn{
 		ID: t.ID, SessionID: t.SessionID, Seq: t.Seq, Role: t.Role, Content: t.Content, CreatedAt: t.CreatedAt,
-		Envelope: wireEnvelope(t.Envelope),
+		Incomplete: t.Incomplete,
+		Envelope:   wireEnvelope(t.Envelope),
 	}
 }
 

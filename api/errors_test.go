@@ -45,7 +45,7 @@ func TestEveryErrorIsAProblem(t *testing.T) {
 		"a body of two objects":            {"POST", "/v1/memory", `{"content":"x"}{}`, wire.CodeBadRequest},
 		"a body with an unknown field":     {"POST", "/v1/memory", `{"text":"x"}`, wire.CodeBadRequest},
 		"a body beyond the limit":          {"POST", "/v1/memory", big, wire.CodeTooLarge},
-		"content beyond the limit":         {"POST", "/v1/memory", `{"content":"` + strings.Repeat("x", 65<<10) + `"}`, wire.CodeTooLarge},
+		"content beyond the limit":         {"POST", "/v1/memory", `{"content":"` + strings.Repeat("x", wire.TextBytesMax+1) + `"}`, wire.CodeTooLarge},
 		"a body that is null":              {"PUT", "/v1/skills/zz", `null`, wire.CodeBadRequest},
 		"a body that is a text":            {"POST", "/v1/invitations", `"{}"`, wire.CodeBadRequest},
 		"a slug of a device":               {"PUT", "/v1/skills/CON", `{"body":"x"}`, wire.CodeInvalid},

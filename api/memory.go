@@ -61,6 +61,11 @@ func (m memory) get(r *http.Request) (reply, error) {
 	} else {
 		it, err = m.library.Get(r.Context(), r.PathValue("id"))
 	}
+	if errors.Is(err, state.ErrIncomplete) {
+		problem, known := problemOf(err), wireMemory(it)
+		problem.Memory = &known
+		return reply{}, problem
+	}
 	if err != nil {
 		return reply{}, err
 	}

@@ -83,7 +83,7 @@ func TestASessionThatNobodyCanMeanIsRefused(t *testing.T) {
 		"a turn without text":               {"POST", "/v1/sessions/s/turns", `{"role":"user"}`, wire.CodeInvalid},
 		"a turn of white space":             {"POST", "/v1/sessions/s/turns", `{"role":"user","content":" \n"}`, wire.CodeInvalid},
 		"a turn with a control character":   {"POST", "/v1/sessions/s/turns", `{"role":"user","content":"\u0000"}`, wire.CodeInvalid},
-		"a turn that is too long":           {"POST", "/v1/sessions/s/turns", `{"role":"user","content":"` + long + `"}`, wire.CodeTooLarge},
+		"a turn that is too long":           {"POST", "/v1/sessions/s/turns", `{"role":"` + long + `","content":"x"}`, wire.CodeTooLarge},
 		"a turn with an id that is a path":  {"POST", "/v1/sessions/s/turns", `{"id":".","role":"user","content":"x"}`, wire.CodeInvalid},
 		"a turn whose body names a session": {"POST", "/v1/sessions/s/turns", `{"session_id":"s","role":"user","content":"x"}`, wire.CodeBadRequest},
 		"turns of nobody":                   {"GET", "/v1/sessions/nobody/turns", "", wire.CodeNotFound},

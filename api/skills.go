@@ -52,6 +52,11 @@ func (s skills) get(r *http.Request) (reply, error) {
 		return reply{}, err
 	}
 	sk, err := s.find(r.Context(), r.PathValue("ref"), scope, scoped)
+	if errors.Is(err, state.ErrIncomplete) {
+		problem, known := problemOf(err), wireSkill(sk)
+		problem.Skill = &known
+		return reply{}, problem
+	}
 	if err != nil {
 		return reply{}, err
 	}
@@ -123,7 +128,7 @@ func (s skills) delete(r *http.Request) (reply, error) {
 		return reply{status: http.StatusNoContent}, s.library.Delete(r.Context(), ref)
 	}
 	sk, err := s.find(r.Context(), ref, scope, true)
-	if err != nil {
+	if err != nil && !errors.Is(err, state.ErrIncomplete) {
 		return reply{}, err
 	}
 	return reply{status: http.StatusNoContent}, s.library.DeleteIn(r.Context(), scope, sk.Slug)

@@ -14,9 +14,8 @@ import (
 // FileName is the document's name in a skill's folder, case included.
 const FileName = "SKILL.md"
 
-// SkillBytesMax bounds a SKILL.md, in bytes: what one record may carry until
-// long bodies are stored apart.
-const SkillBytesMax = 64 << 10
+// SkillBytesMax bounds a SKILL.md, in bytes: the longest text of a record.
+const SkillBytesMax = 8 << 20
 
 // Bounds of a skill's folder. A folder beyond them is refused, because a skill
 // without some of its files is a broken skill.
@@ -183,9 +182,9 @@ func readCapped(fsys fs.FS, name string) ([]byte, error) {
 		if info, err := file.Stat(); err == nil {
 			size = max(size, info.Size()) // for the message alone
 		}
-		const kilobyte = 1 << 10
-		return nil, fmt.Errorf("%w: %s of %s is %d KB; a skill may have %d KB: shorten it",
-			ErrTooLarge, FileName, path.Base(path.Dir(name)), (size+kilobyte-1)/kilobyte, SkillBytesMax/kilobyte)
+		const kilobyte, megabyte = 1 << 10, 1 << 20
+		return nil, fmt.Errorf("%w: %s of %s is %d KB; a skill may have %d MB: shorten it",
+			ErrTooLarge, FileName, path.Base(path.Dir(name)), (size+kilobyte-1)/kilobyte, SkillBytesMax/megabyte)
 	}
 	return raw, nil
 }

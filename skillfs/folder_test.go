@@ -106,7 +106,7 @@ func TestAFolderThatHoldsNoSkillIsAnError(t *testing.T) {
 		{"no folder", fstest.MapFS{}, "deploy", fs.ErrNotExist, "deploy"},
 		{"a path that leaves the tree", fstest.MapFS{}, "../deploy", fs.ErrInvalid, "deploy"},
 		{"a file", fstest.MapFS{"deploy": file("")}, "deploy", errors.ErrUnsupported, "deploy"},
-		{"a document above the cap", fstest.MapFS{"deploy/SKILL.md": file(deploy + strings.Repeat("x", skillfs.SkillBytesMax))}, "deploy", skillfs.ErrTooLarge, "SKILL.md of deploy is 65 KB; a skill may have 64 KB: shorten it"},
+		{"a document above the cap", fstest.MapFS{"deploy/SKILL.md": file(deploy + strings.Repeat("x", skillfs.SkillBytesMax))}, "deploy", skillfs.ErrTooLarge, "SKILL.md of deploy is 8193 KB; a skill may have 8 MB: shorten it"},
 		{"too many files", crowd, "crowd", skillfs.ErrTooLarge, "more than 2000 files"},
 		{"too deep a tree", fstest.MapFS{"deploy/1/2/3/4/5/6/x": file("")}, "deploy", skillfs.ErrTooLarge, "deeper than 6"},
 		{"an unreadable document", fstest.MapFS{"deploy/SKILL.md": file("text")}, "deploy", skillfs.ErrNoFrontmatter, "three hyphens"},

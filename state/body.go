@@ -42,6 +42,7 @@ type skillBody struct {
 	Body      string   `cbor:"6,keyasint,omitempty"`
 	Tags      []string `cbor:"7,keyasint,omitempty"`
 	Check     string   `cbor:"8,keyasint,omitempty"`
+	Apart     bool     `cbor:"9,keyasint,omitempty"` // Body is the first blob of the record
 }
 
 type memoryBody struct {
@@ -49,6 +50,7 @@ type memoryBody struct {
 	Kind      string `cbor:"4,keyasint,omitempty"`
 	Content   string `cbor:"5,keyasint,omitempty"`
 	Source    string `cbor:"6,keyasint,omitempty"`
+	Apart     bool   `cbor:"7,keyasint,omitempty"` // Content is the first blob of the record
 }
 
 // skillKey is the record key of a skill, whose scope and slug are normal.
@@ -70,14 +72,19 @@ func chosenID(sk Skill) string {
 	return sk.ID
 }
 
-// encodeSkill returns the body of a stamped skill. Errors: ErrTooLarge.
-func encodeSkill(sk Skill) ([]byte, error) {
+// encodeSkill returns the body of a stamped skill, whose Body is the blob apart
+// unless that is nil. Errors: ErrTooLarge.
+func encodeSkill(sk Skill, apart *merge.BlobRef) (encoded, error) {
 	if sk.Deleted {
 		return encodeBody(kindSkill, tombstoneBody{
 			ID: chosenID(sk), Version: int64(sk.Version), CreatedAt: sk.CreatedAt.UnixNano(),
 		})
 	}
-	return encodeBody(kindSkill, skillBodyOf(sk))
+	body := skillBodyOf(sk)
+	if apart != nil {
+		body.Body, body.Apart = "", true
+	}
+	return encodeApart(kindSkill, body, apart)
 }
 
 func skillBodyOf(sk Skill) skillBody {
@@ -93,12 +100,16 @@ func skillBodyOf(sk Skill) skillBody {
 	}
 }
 
-// encodeMemory returns the body of a stamped memory item. Errors: ErrTooLarge.
-func encodeMemory(it MemoryItem) ([]byte, error) {
+// encodeMemory is encodeSkill for memory items.
+func encodeMemory(it MemoryItem, apart *merge.BlobRef) (encoded, error) {
 	if it.Deleted {
 		return encodeBody(kindMemory, tombstoneBody{CreatedAt: it.CreatedAt.UnixNano()})
 	}
-	return encodeBody(kindMemory, memoryBodyOf(it))
+	body := memoryBodyOf(it)
+	if apart != nil {
+		body.Content, body.Apart = "", true
+	}
+	return encodeApart(kindMemory, body, apart)
 }
 
 func memoryBodyOf(it MemoryItem) memoryBody {
@@ -110,20 +121,23 @@ func memoryBodyOf(it MemoryItem) memoryBody {
 	}
 }
 
-func encodeBody(kind string, body any) ([]byte, error) {
-	encoded, err := merge.Marshal(body)
+func encodeBody(kind string, body any) (encoded, error) { return encodeApart(kind, body, nil) }
+
+func encodeApart(kind string, body any, apart *merge.BlobRef) (encoded, error) {
+	bytes, err := merge.Marshal(body)
 	if err != nil {
-		return nil, err
+		return encoded{}, err
 	}
-	if len(encoded) > merge.BodyBytesMax {
-		return nil, fmt.Errorf("%w: %s of %d bytes, at most %d",
-			ErrTooLarge, kind, len(encoded), merge.BodyBytesMax)
+	if len(bytes) > merge.BodyBytesMax {
+		return encoded{}, fmt.Errorf("%w: %s of %d bytes besides its content, at most %d",
+			ErrTooLarge, kind, len(bytes), merge.BodyBytesMax)
 	}
-	return encoded, nil
+	return encoded{bytes, apart}, nil
 }
 
 // decodeSkill is the view of a skill's record. Errors: ErrInvalid for a record
-// that breaks the rules of the kind, whoever wrote it.
+// that breaks the rules of the kind, whoever wrote it. Of a record whose content
+// is apart it is incomplete: see whole.
 func decodeSkill(rec *merge.Record) (Skill, error) {
 	scope, slug, err := decodeKey(rec, slugText)
 	if err != nil {
@@ -140,6 +154,9 @@ func decodeSkill(rec *merge.Record) (Skill, error) {
 	if err != nil {
 		return Skill{}, err
 	}
+	if err := checkApart(rec, body.Apart, body.Body); err != nil {
+		return Skill{}, err
+	}
 	if body.Version < 1 {
 		return Skill{}, fmt.Errorf("%w: %s has content version %d", ErrInvalid, rec.Key, body.Version)
 	}
@@ -152,17 +169,18 @@ func decodeSkill(rec *merge.Record) (Skill, error) {
 		body.Tags = []string{}
 	}
 	return Skill{
-		ID:        body.ID,
-		Slug:      slug,
-		Name:      body.Name,
-		Body:      body.Body,
-		Tags:      body.Tags,
-		Scope:     scope,
-		Check:     body.Check,
-		Version:   int(min(body.Version, math.MaxInt)),
-		CreatedAt: decodeTime(body.CreatedAt),
-		UpdatedAt: decodeTime(body.UpdatedAt),
-		Envelope:  envelopeOf(rec.Envelope),
+		ID:         body.ID,
+		Slug:       slug,
+		Name:       body.Name,
+		Body:       body.Body,
+		Tags:       body.Tags,
+		Scope:      scope,
+		Check:      body.Check,
+		Version:    int(min(body.Version, math.MaxInt)),
+		CreatedAt:  decodeTime(body.CreatedAt),
+		UpdatedAt:  decodeTime(body.UpdatedAt),
+		Incomplete: body.Apart,
+		Envelope:   envelopeOf(rec.Envelope),
 	}, nil
 }
 
@@ -183,14 +201,18 @@ func decodeMemory(rec *merge.Record) (MemoryItem, error) {
 	if err != nil {
 		return MemoryItem{}, err
 	}
+	if err := checkApart(rec, body.Apart, body.Content); err != nil {
+		return MemoryItem{}, err
+	}
 	return MemoryItem{
-		ID:        id,
-		Kind:      body.Kind,
-		Content:   body.Content,
-		Scope:     scope,
-		Source:    body.Source,
-		CreatedAt: decodeTime(body.CreatedAt),
-		Envelope:  envelopeOf(rec.Envelope),
+		Incomplete: body.Apart,
+		ID:         id,
+		Kind:       body.Kind,
+		Content:    body.Content,
+		Scope:      scope,
+		Source:     body.Source,
+		CreatedAt:  decodeTime(body.CreatedAt),
+		Envelope:   envelopeOf(rec.Envelope),
 	}, nil
 }
 

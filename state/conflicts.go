@@ -83,9 +83,9 @@ func loadVersion(r *store.Reader, key merge.Key, h store.Held, standing Standing
 	if err != nil {
 		return Version{}, err
 	}
-	v := viewVersion(&rec)
+	v, err := showVersion(r, &rec)
 	v.Standing = standing
-	return v, nil
+	return v, err
 }
 
 func loadRecord(r *store.Reader, key merge.Key, h store.Held) (merge.Record, error) {
@@ -94,6 +94,16 @@ func loadRecord(r *store.Reader, key merge.Key, h store.Held) (merge.Record, err
 		return merge.Record{}, fmt.Errorf("state: read %s: %w", key, err)
 	}
 	return rec, nil
+}
+
+// showVersion is viewVersion with content that is apart. Errors: those of the
+// store.
+func showVersion(r *store.Reader, rec *merge.Record) (Version, error) {
+	rec, err := whole(r, rec)
+	if err != nil {
+		return Version{}, err
+	}
+	return viewVersion(rec), nil
 }
 
 // viewVersion decodes what this build knows; what breaks the rules of its kind

@@ -16,7 +16,7 @@ type content struct {
 	// one (its id, its creation, its count of versions) goes on from head.
 	// Errors: ErrInvalid for a from that breaks the rules of the kind,
 	// ErrTooLarge.
-	next func(head, from *merge.Record, deleted bool, now time.Time) ([]byte, error)
+	next func(head, from *merge.Record, deleted bool, now time.Time) (encoded, error)
 	// says returns what a live version says, as bytes that are equal when the
 	// contents are. Errors: ErrInvalid for one that breaks the rules.
 	says func(rec *merge.Record) ([]byte, error)
@@ -41,6 +41,25 @@ func contentOf(key merge.Key) (content, error) {
 		ErrInvalid, key.Kind, key)
 }
 
+// apartIf returns the blob of a version that is written anew: its content stays
+// where it is, and need not be here.
+func apartIf(apart bool, from *merge.Record) *merge.BlobRef {
+	if !apart {
+		return nil
+	}
+	return apartOf(from)
+}
+
+// saying is what a body without times and counts says, with the hash of content
+// that is apart.
+func saying(body any, rec *merge.Record) ([]byte, error) {
+	said, err := merge.Marshal(body)
+	if ref := apartOf(rec); ref != nil {
+		said = append(said, ref.Hash[:]...)
+	}
+	return said, err
+}
+
 // same reports whether two versions say the same.
 func (c content) same(a, b *merge.Record) bool {
 	if a.Envelope.Deleted || b.Envelope.Deleted {
@@ -51,11 +70,11 @@ func (c content) same(a, b *merge.Record) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-func nextSkill(head, from *merge.Record, deleted bool, now time.Time) ([]byte, error) {
+func nextSkill(head, from *merge.Record, deleted bool, now time.Time) (encoded, error) {
 	next, err := decodeSkill(from)
 	if err != nil {
 		if !deleted {
-			return nil, err
+			return encoded{}, err
 		}
 		next = brokenSkill(from)
 	}
@@ -63,14 +82,14 @@ func nextSkill(head, from *merge.Record, deleted bool, now time.Time) ([]byte, e
 		next.ID, next.CreatedAt, next.Version = known.ID, known.CreatedAt, max(next.Version, known.Version)
 	}
 	next.Version, next.UpdatedAt, next.Deleted = successor(next.Version), now, deleted
-	return encodeSkill(next)
+	return encodeSkill(next, apartIf(next.Incomplete, from))
 }
 
-func nextMemory(head, from *merge.Record, deleted bool, _ time.Time) ([]byte, error) {
+func nextMemory(head, from *merge.Record, deleted bool, _ time.Time) (encoded, error) {
 	next, err := decodeMemory(from)
 	if err != nil {
 		if !deleted {
-			return nil, err
+			return encoded{}, err
 		}
 		next = brokenMemory(from)
 	}
@@ -78,7 +97,7 @@ func nextMemory(head, from *merge.Record, deleted bool, _ time.Time) ([]byte, er
 		next.CreatedAt = known.CreatedAt
 	}
 	next.Deleted = deleted
-	return encodeMemory(next)
+	return encodeMemory(next, apartIf(next.Incomplete, from))
 }
 
 func skillSays(rec *merge.Record) ([]byte, error) {
@@ -88,7 +107,7 @@ func skillSays(rec *merge.Record) ([]byte, error) {
 	}
 	body := skillBodyOf(sk)
 	body.ID, body.Version, body.CreatedAt, body.UpdatedAt = "", 0, 0, 0
-	return merge.Marshal(body)
+	return saying(body, rec)
 }
 
 func memorySays(rec *merge.Record) ([]byte, error) {
@@ -98,5 +117,5 @@ func memorySays(rec *merge.Record) ([]byte, error) {
 	}
 	body := memoryBodyOf(it)
 	body.CreatedAt = 0
-	return merge.Marshal(body)
+	return saying(body, rec)
 }

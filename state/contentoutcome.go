@@ -8,13 +8,13 @@ import (
 
 // nextOutcome writes the counts of a version anew: the store whose record it is
 // counts on from them. A tombstone counts nothing.
-func nextOutcome(_, from *merge.Record, deleted bool, _ time.Time) ([]byte, error) {
+func nextOutcome(_, from *merge.Record, deleted bool, _ time.Time) (encoded, error) {
 	if deleted {
 		return encodeOutcome(Outcome{})
 	}
 	next, err := decodeOutcome(from)
 	if err != nil {
-		return nil, err
+		return encoded{}, err
 	}
 	return encodeOutcome(next)
 }
@@ -24,5 +24,6 @@ func outcomeSays(rec *merge.Record) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encodeOutcome(o)
+	said, err := encodeOutcome(o)
+	return said.body, err
 }

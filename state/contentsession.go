@@ -6,11 +6,11 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 )
 
-func nextSession(head, from *merge.Record, deleted bool, now time.Time) ([]byte, error) {
+func nextSession(head, from *merge.Record, deleted bool, now time.Time) (encoded, error) {
 	next, err := decodeSession(from)
 	if err != nil {
 		if !deleted {
-			return nil, err
+			return encoded{}, err
 		}
 		next = Session{CreatedAt: from.Envelope.UpdatedHLC.Time()}
 	}
@@ -23,11 +23,11 @@ func nextSession(head, from *merge.Record, deleted bool, now time.Time) ([]byte,
 
 // nextTurn keeps the place of a turn in its session, which a tombstone does not
 // name.
-func nextTurn(head, from *merge.Record, deleted bool, _ time.Time) ([]byte, error) {
+func nextTurn(head, from *merge.Record, deleted bool, _ time.Time) (encoded, error) {
 	next, err := decodeTurn(from)
 	if err != nil {
 		if !deleted {
-			return nil, err
+			return encoded{}, err
 		}
 		next = Turn{CreatedAt: from.Envelope.UpdatedHLC.Time()}
 	}
@@ -38,7 +38,7 @@ func nextTurn(head, from *merge.Record, deleted bool, _ time.Time) ([]byte, erro
 		}
 	}
 	next.Deleted = deleted
-	return encodeTurn(next)
+	return encodeTurn(next, apartIf(next.Incomplete, from))
 }
 
 func sessionSays(rec *merge.Record) ([]byte, error) {
@@ -58,5 +58,5 @@ func turnSays(rec *merge.Record) ([]byte, error) {
 	}
 	body := turnBodyOf(t)
 	body.CreatedAt, body.Seq = 0, 0
-	return merge.Marshal(body)
+	return saying(body, rec)
 }

@@ -53,6 +53,9 @@
 //   - I12: a session shows the same turns in the same order on every replica that
 //     holds them (TestTwoInstancesTalkInOneSessionOffline and I3), and an append
 //     never revives it (TestAnAppendNeverRevivesASession).
+//   - I13: content of any length up to the limit is read as it was written, by every
+//     way there is (statetest); what has not come yet is never shown as if it were
+//     empty, nor written over (TestWhatIsIncompleteSaysSo).
 //
 // # Hazards
 //
@@ -74,6 +77,9 @@
 //     its events may show one count. A fold counts the turns themselves.
 //   - The stream of a store is compacted: whoever stops for long may miss
 //     intermediate versions of a record, never its newest.
+//   - When content comes after its record there is no event for that: the event of
+//     the record shows it from then on. Whoever watches and wants content looks again
+//     at what had Incomplete set.
 //   - A build that updates a record drops the fields of a newer build's body
 //     that it does not know; the version it replaced stays in history.
 package state

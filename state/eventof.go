@@ -28,7 +28,10 @@ const (
 // turn as the turn leaves it, nil when there is none.
 func eventOf(r *store.Reader, rec *merge.Record, sessionOf func(turn Turn) (*Session, error)) (eventlog.AppendInput, error) {
 	var in eventlog.AppendInput
-	var err error
+	rec, err := whole(r, rec)
+	if err != nil {
+		return eventlog.AppendInput{}, err
+	}
 	switch rec.Key.Kind {
 	case kindSession:
 		var ses Session

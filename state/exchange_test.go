@@ -19,15 +19,18 @@ import (
 // most two seconds apart.
 type history struct {
 	nodes  []*node
+	apart  bool // content is, and comes later than its records
 	clocks []*clock.Manual
 }
 
-func newHistory(t *rapid.T) *history {
-	h := &history{}
+func newHistory(t *rapid.T) *history { return newHistoryOf(t, state.Config{}) }
+
+func newHistoryOf(t *rapid.T, cfg state.Config) *history {
+	h := &history{apart: cfg.InlineBytes > 0}
 	for _, name := range []string{"a", "b", "c"}[:rapid.IntRange(2, 3).Draw(t, "replicas")] {
 		clk := clock.NewManual(startTime().Add(time.Duration(rapid.IntRange(0, 2000).Draw(t, "skew")) * time.Millisecond))
 		h.clocks = append(h.clocks, clk)
-		h.nodes = append(h.nodes, openNode(t, store.NewMemory(), clk, state.Config{InstanceID: name}))
+		h.nodes = append(h.nodes, openNode(t, store.NewMemory(), clk, state.Config{InstanceID: name, InlineBytes: cfg.InlineBytes}))
 	}
 	return h
 }
@@ -74,7 +77,7 @@ func (h *history) step(t *rapid.T) {
 		uses := rapid.IntRange(0, 9).Draw(t, "uses")
 		_, err = n.Skills().Upsert(ctx, state.Skill{Slug: name, Scope: scope, Uses: uses, Wins: uses / 2})
 	}
-	for _, expected := range []error{state.ErrNotFound, state.ErrConflict, state.ErrInvalid} {
+	for _, expected := range []error{state.ErrNotFound, state.ErrConflict, state.ErrInvalid, state.ErrIncomplete} {
 		if errors.Is(err, expected) {
 			return
 		}
@@ -90,13 +93,16 @@ func (h *history) deliver(t *rapid.T, to *node) {
 		return
 	}
 	to.receive(t, rapid.SliceOfN(rapid.SampledFrom(from.log), 1, 5).Draw(t, "versions")...)
+	if h.apart && rapid.Bool().Draw(t, "content") {
+		to.fetch(t, from)
+	}
 }
 
 // TestReplicasThatExchangedAnswerAlike also compares each index, which grew in
 // another order, with one made of the heads.
 func TestReplicasThatExchangedAnswerAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := newHistory(t)
+		h := newHistoryOf(t, state.Config{InlineBytes: rapid.IntRange(0, 1).Draw(t, "inline")})
 		defer h.close(t)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			h.step(t)
@@ -115,6 +121,10 @@ func TestReplicasThatExchangedAnswerAlike(t *testing.T) {
 			slices.SortFunc(versions, func(a, b merge.Record) int { return merge.Compare(a.Version(), b.Version()) })
 			n.receive(t, rapid.Permutation(versions).Draw(t, "order")...)
 			same(t, n.derived(t), n.indexOf(t))
+		}
+		for _, n := range h.nodes {
+			n.fetch(t, h.nodes...)
+			must(t, n.store.Verify(t.Context()))
 		}
 		want, sums := h.nodes[0].answers(t), h.nodes[0].sums()
 		for _, n := range h.nodes[1:] {

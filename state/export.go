@@ -46,7 +46,7 @@ func (p *replica) snapshotOf(ctx context.Context, r *store.Reader) (Snapshot, er
 			}
 			rec, err := r.Load(key, held[len(held)-1])
 			if err == nil {
-				s.add(&rec)
+				err = s.add(r, &rec)
 			}
 			failed = cmp.Or(err, ctx.Err())
 			return failed == nil
@@ -68,8 +68,12 @@ func inSnapshot(kind string) bool {
 }
 
 // add puts a record into the snapshot; one that breaks the rules of its kind is
-// hidden here as everywhere.
-func (s *Snapshot) add(rec *merge.Record) {
+// hidden here as everywhere. Errors: those of the store.
+func (s *Snapshot) add(r *store.Reader, rec *merge.Record) error {
+	rec, err := whole(r, rec)
+	if err != nil {
+		return err
+	}
 	switch rec.Key.Kind {
 	case kindSession:
 		s.Sessions = appendValid(s.Sessions, rec, decodeSession)
@@ -82,6 +86,7 @@ func (s *Snapshot) add(rec *merge.Record) {
 	case kindOutcome:
 		s.Outcomes = appendValid(s.Outcomes, rec, decodeOutcome)
 	}
+	return nil
 }
 
 func appendValid[T any](list []T, rec *merge.Record, decode func(*merge.Record) (T, error)) []T {

@@ -27,13 +27,15 @@ func DecodeRecord(rec *merge.Record) (any, error) {
 func EncodeBody(value any) ([]byte, error) {
 	switch v := value.(type) {
 	case Skill:
-		return encodeSkill(v)
+		return bodyOf(encodeSkill(v, nil))
 	case Session:
-		return encodeSession(v)
+		return bodyOf(encodeSession(v))
 	case Turn:
-		return encodeTurn(v)
+		return bodyOf(encodeTurn(v, nil))
 	case Outcome:
-		return encodeOutcome(v)
+		return bodyOf(encodeOutcome(v))
 	}
-	return encodeMemory(value.(MemoryItem))
+	return bodyOf(encodeMemory(value.(MemoryItem), nil))
 }
+
+func bodyOf(e encoded, err error) ([]byte, error) { return e.body, err }

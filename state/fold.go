@@ -30,7 +30,10 @@ func (p *projection) fold(ctx context.Context, log eventlog.Log) error {
 // foldStore folds the stream of a store: each record is the image of its event,
 // so none of them has to become a payload and back.
 func (p *projection) foldStore(ctx context.Context, log storeLog) error {
-	return log.each(ctx, p.lastSeq, func(_ *store.Reader, e store.Event, rec *merge.Record) (more bool, err error) {
+	return log.each(ctx, p.lastSeq, func(r *store.Reader, e store.Event, rec *merge.Record) (more bool, err error) {
+		if rec, err = whole(r, rec); err != nil {
+			return false, err
+		}
 		p.applyRecord(rec)
 		p.lastSeq = int64(e.Seq)
 		return true, nil

@@ -114,7 +114,7 @@ const (
 // returned.
 func (im *importer) count(counts *ImportCounts, key merge.Key, outcome imported, err error) error {
 	if err != nil {
-		for _, refusal := range []error{ErrInvalid, ErrConflict, ErrTooLarge, ErrDenied, ErrNotFound} {
+		for _, refusal := range []error{ErrInvalid, ErrConflict, ErrTooLarge, ErrDenied, ErrNotFound, ErrIncomplete} {
 			if errors.Is(err, refusal) {
 				counts.Refused++
 				im.result.Refused = append(im.result.Refused, ImportRefusal{key, err.Error()})
@@ -134,14 +134,20 @@ func (im *importer) count(counts *ImportCounts, key merge.Key, outcome imported,
 	return nil
 }
 
-// put writes the record that build makes, unless it is equal or the import a dry
-// run, which does all the same but for the commit.
+// put writes the record that build makes of texts, the first of which is apart
+// unless that is nil; unless it is equal or the import a dry run, which does all the same but for
+// the commit.
 func (im *importer) put(
-	ctx context.Context, lock string, build func(r *store.Reader) (merge.Record, imported, error),
+	ctx context.Context, lock string, texts []string, build func(r *store.Reader, apart *merge.BlobRef) (merge.Record, imported, error),
 ) (imported, error) {
+	apart, release, err := im.keep(ctx, texts[0], texts[1:]...)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
 	var outcome imported
-	err := im.writeAll(ctx, lock, func(r *store.Reader) ([]merge.Record, error) {
-		rec, became, err := build(r)
+	err = im.writeAll(ctx, lock, func(r *store.Reader) ([]merge.Record, error) {
+		rec, became, err := build(r, apart)
 		if outcome = became; err != nil || im.dryRun || outcome == importedEqual {
 			return nil, err
 		}
@@ -151,20 +157,22 @@ func (im *importer) put(
 }
 
 // becomes says what a write over a head is, and whether the head says the same
-// already as the live record that is imported.
-func becomes[T any](head *merge.Record, decode func(*merge.Record) (T, error), same func(T) bool) imported {
+// already as the live record that is imported. Errors: those of the store.
+func becomes[T any](r *store.Reader, head *merge.Record, decode func(*merge.Record) (T, error), same func(T) bool) (imported, error) {
 	if head == nil || head.Envelope.Deleted {
-		return importedCreated
+		return importedCreated, nil
 	}
-	stored, err := decode(head)
-	switch {
-	case err != nil: // it is hidden here
-		return importedCreated
-	case same(stored):
-		return importedEqual
-	default:
-		return importedUpdated
+	head, err := whole(r, head)
+	if err != nil {
+		return 0, err
 	}
+	if stored, err := decode(head); err == nil {
+		if same(stored) {
+			return importedEqual, nil
+		}
+		return importedUpdated, nil
+	}
+	return importedCreated, nil // it is hidden here
 }
 
 func (im *importer) skill(ctx context.Context, sk Skill) error {
@@ -180,18 +188,18 @@ func (im *importer) skill(ctx context.Context, sk Skill) error {
 		return im.count(&im.result.Skills, passed, 0, err)
 	}
 	s, key := skills{im.replica}, skillKey(sk.Scope, sk.Slug)
-	outcome, err := im.put(ctx, skillLock(sk), func(r *store.Reader) (merge.Record, imported, error) {
+	outcome, err := im.put(ctx, skillLock(sk), append([]string{sk.Body}, skillTexts(sk)...), func(r *store.Reader, apart *merge.BlobRef) (merge.Record, imported, error) {
 		was, err := head(r, key)
 		if err != nil {
 			return merge.Record{}, 0, err
 		}
-		outcome := becomes(was, decodeSkill, func(stored Skill) bool {
+		outcome, err := becomes(r, was, decodeSkill, func(stored Skill) bool {
 			return stored.Name == sk.Name && stored.Body == sk.Body && stored.Check == sk.Check && slices.Equal(stored.Tags, sk.Tags)
 		})
-		if outcome == importedEqual {
-			return merge.Record{}, outcome, nil
+		if err != nil || outcome == importedEqual {
+			return merge.Record{}, outcome, err
 		}
-		_, rec, err := s.upsertion(r, sk)
+		_, rec, err := s.upsertion(r, sk, apart)
 		return rec, outcome, err
 	})
 	return im.count(&im.result.Skills, passed, outcome, err)
@@ -211,21 +219,21 @@ func (im *importer) item(ctx context.Context, it MemoryItem) error {
 		return im.count(&im.result.Items, passed, 0, err)
 	}
 	m, key := memory{im.replica}, memoryKey(it.Scope, it.ID)
-	outcome, err := im.put(ctx, key.Order(), func(r *store.Reader) (merge.Record, imported, error) {
+	outcome, err := im.put(ctx, key.Order(), []string{it.Content, it.Kind, it.Source}, func(r *store.Reader, apart *merge.BlobRef) (merge.Record, imported, error) {
 		was, err := head(r, key)
 		if err != nil {
 			return merge.Record{}, 0, err
 		}
-		outcome := becomes(was, decodeMemory, func(stored MemoryItem) bool {
+		outcome, err := becomes(r, was, decodeMemory, func(stored MemoryItem) bool {
 			return stored.Kind == it.Kind && stored.Content == it.Content && stored.Source == it.Source
 		})
-		if outcome == importedEqual {
-			return merge.Record{}, outcome, nil
+		if err != nil || outcome == importedEqual {
+			return merge.Record{}, outcome, err
 		}
 		if err := m.checkScope(r, it); err != nil {
 			return merge.Record{}, 0, err
 		}
-		_, rec, err := m.upsertion(r, it)
+		_, rec, err := m.upsertion(r, it, apart)
 		return rec, outcome, err
 	})
 	return im.count(&im.result.Items, passed, outcome, err)

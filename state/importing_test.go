@@ -194,7 +194,7 @@ func TestAnImportReportsWhatItRefuses(t *testing.T) {
 			{ID: "1", SessionID: "s", Seq: 1},
 			{ID: "2", SessionID: "s"},
 			{SessionID: "s", Seq: 3},
-			{ID: "4", SessionID: "s", Seq: 4, Content: strings.Repeat("x", 1<<17)},
+			{ID: "4", SessionID: "s", Seq: 4, Role: strings.Repeat("x", 1<<17)},
 			{ID: "1", SessionID: "\x01", Seq: 1},
 			{ID: "1", SessionID: "gone", Seq: 1},
 			{ID: "1", SessionID: "nobody", Seq: 1},

@@ -36,16 +36,16 @@ func (im *importer) session(ctx context.Context, ses Session) error {
 func (im *importer) putSession(ctx context.Context, ses Session) (imported, error) {
 	s := sessions{im.replica}
 	key := sessionKey(s.scope(), ses.ID)
-	return im.put(ctx, lockOf(key), func(r *store.Reader) (merge.Record, imported, error) {
+	return im.put(ctx, lockOf(key), []string{""}, func(r *store.Reader, _ *merge.BlobRef) (merge.Record, imported, error) {
 		was, err := head(r, key)
 		if err != nil {
 			return merge.Record{}, 0, err
 		}
-		outcome := becomes(was, decodeSession, func(stored Session) bool {
+		outcome, err := becomes(r, was, decodeSession, func(stored Session) bool {
 			return stored.Title == ses.Title && stored.Model == ses.Model
 		})
-		if outcome == importedEqual {
-			return merge.Record{}, outcome, nil
+		if err != nil || outcome == importedEqual {
+			return merge.Record{}, outcome, err
 		}
 		next := ses
 		if next.UpdatedAt = storedClock(s.stamper.clock.Now()); next.CreatedAt.IsZero() {
@@ -98,7 +98,7 @@ func (im *importer) turn(ctx context.Context, t Turn) error {
 func (im *importer) putTurn(ctx context.Context, ses Session, t Turn) (imported, error) {
 	s := sessions{im.replica}
 	key := turnKey(s.scope(), t.SessionID, t.ID)
-	return im.put(ctx, lockOf(sessionKey(s.scope(), ses.ID)), func(r *store.Reader) (merge.Record, imported, error) {
+	return im.put(ctx, lockOf(sessionKey(s.scope(), ses.ID)), []string{t.Content, t.Role}, func(r *store.Reader, apart *merge.BlobRef) (merge.Record, imported, error) {
 		in := ses
 		if !im.dryRun { // then it is there
 			var err error
@@ -110,7 +110,10 @@ func (im *importer) putTurn(ctx context.Context, ses Session, t Turn) (imported,
 		if err != nil {
 			return merge.Record{}, 0, err
 		}
-		outcome := becomes(was, decodeTurn, func(stored Turn) bool { return stored.Role == t.Role && stored.Content == t.Content })
+		outcome, err := becomes(r, was, decodeTurn, func(stored Turn) bool { return stored.Role == t.Role && stored.Content == t.Content })
+		if err != nil {
+			return merge.Record{}, 0, err
+		}
 		switch outcome {
 		case importedEqual:
 			return merge.Record{}, outcome, nil
@@ -127,7 +130,7 @@ func (im *importer) putTurn(ctx context.Context, ses Session, t Turn) (imported,
 		if err != nil {
 			return merge.Record{}, 0, err
 		}
-		body, err := encodeTurn(stamped)
+		body, err := encodeTurn(stamped, apart)
 		if err != nil {
 			return merge.Record{}, 0, err
 		}

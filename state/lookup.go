@@ -72,6 +72,9 @@ func live[T any](r *store.Reader, key merge.Key, decode func(*merge.Record) (T, 
 		return shown, err
 	}
 	if rec != nil && !rec.Envelope.Deleted {
+		if rec, err = whole(r, rec); err != nil {
+			return shown, err
+		}
 		if shown, err := decode(rec); err == nil {
 			return shown, nil
 		}

@@ -20,6 +20,9 @@ type MemoryItem struct {
 	// CreatedAt is UTC with the precision of a nanosecond, between the years
 	// 1678 and 2262.
 	CreatedAt time.Time
+	// Incomplete says that Content is not here yet and shows as empty: see ErrIncomplete.
+	// What has it set cannot be written.
+	Incomplete bool `json:",omitempty"`
 	Envelope
 }
 
@@ -57,10 +60,11 @@ type MemoryLibrary interface {
 	MemoryStore
 	// Get returns the live item of this ID. One ID lives in several scopes only
 	// when instances used it so while apart: then the home scope decides, from
-	// it outward, as for skills. Errors: ErrNotFound, ErrAmbiguous.
+	// it outward, as for skills. Errors: ErrNotFound, ErrAmbiguous,
+	// ErrIncomplete, beside which comes what is known of the item.
 	Get(ctx context.Context, id string) (MemoryItem, error)
 	// GetIn returns the live item of exactly this scope and ID. Errors:
-	// ErrNotFound.
+	// ErrNotFound, ErrIncomplete as Get.
 	GetIn(ctx context.Context, scope Scope, id string) (MemoryItem, error)
 	// List returns the live items of exactly one scope in the order of Recall;
 	// of one kind unless kind is empty.

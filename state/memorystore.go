@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,6 +23,11 @@ func (m memory) Write(ctx context.Context, it MemoryItem) (MemoryItem, error) {
 		it.ID = m.stamper.mint()
 	}
 	key := memoryKey(it.Scope, it.ID)
+	apart, release, err := m.keep(ctx, it.Content, it.Kind, it.Source)
+	if err != nil {
+		return MemoryItem{}, err
+	}
+	defer release()
 	var written MemoryItem
 	// Writers of one id in several scopes must see each other, so the scope is
 	// not part of the lock.
@@ -35,7 +41,7 @@ func (m memory) Write(ctx context.Context, it MemoryItem) (MemoryItem, error) {
 		if err != nil {
 			return merge.Record{}, err
 		}
-		stamped, rec, err := m.upsertion(r, it)
+		stamped, rec, err := m.upsertion(r, it, apart)
 		if err != nil {
 			return merge.Record{}, err
 		}
@@ -49,8 +55,9 @@ func (m memory) Write(ctx context.Context, it MemoryItem) (MemoryItem, error) {
 	return written, nil
 }
 
-// upsertion makes the version that a normal item is written as.
-func (m memory) upsertion(r *store.Reader, it MemoryItem) (MemoryItem, merge.Record, error) {
+// upsertion makes the version that a normal item is written as, its content apart
+// unless that is nil.
+func (m memory) upsertion(r *store.Reader, it MemoryItem, apart *merge.BlobRef) (MemoryItem, merge.Record, error) {
 	existing, err := heldMemory(r, memoryKey(it.Scope, it.ID))
 	if err != nil {
 		return MemoryItem{}, merge.Record{}, err
@@ -59,7 +66,7 @@ func (m memory) upsertion(r *store.Reader, it MemoryItem) (MemoryItem, merge.Rec
 	if err != nil {
 		return MemoryItem{}, merge.Record{}, err
 	}
-	rec, err := m.memoryVersion(r, stamped)
+	rec, err := m.memoryVersion(r, stamped, apart)
 	return stamped, rec, err
 }
 
@@ -73,8 +80,8 @@ func (m memory) checkScope(r *store.Reader, it MemoryItem) error {
 	return fmt.Errorf("%w: memory item %.60q belongs to scope %s, not %s", ErrInvalid, it.ID, scopes[0], it.Scope)
 }
 
-func (m memory) memoryVersion(r *store.Reader, stamped MemoryItem) (merge.Record, error) {
-	body, err := encodeMemory(stamped)
+func (m memory) memoryVersion(r *store.Reader, stamped MemoryItem, apart *merge.BlobRef) (merge.Record, error) {
+	body, err := encodeMemory(stamped, apart)
 	if err != nil {
 		return merge.Record{}, err
 	}
@@ -89,7 +96,7 @@ func (m memory) Get(ctx context.Context, id string) (MemoryItem, error) {
 			return err
 		}
 		found, err = liveMemory(r, key)
-		return promised(err)
+		return cmp.Or(promised(err), lacking(key, found.LastWriterID, found.Incomplete))
 	})
 	return found, err
 }
@@ -102,7 +109,7 @@ func (m memory) GetIn(ctx context.Context, scope Scope, id string) (MemoryItem, 
 	var found MemoryItem
 	err = m.view(ctx, func(r *store.Reader) error {
 		found, err = liveMemory(r, key)
-		return err
+		return cmp.Or(err, lacking(key, found.LastWriterID, found.Incomplete))
 	})
 	return found, err
 }
@@ -211,6 +218,6 @@ func (m memory) delete(ctx context.Context, key merge.Key, token Envelope) error
 		if err != nil {
 			return merge.Record{}, err
 		}
-		return m.memoryVersion(r, stamped)
+		return m.memoryVersion(r, stamped, nil)
 	})
 }

@@ -58,6 +58,10 @@ type Config struct {
 	// SnapshotEvery saves a snapshot after so many successful writes, as far as
 	// that goes: a failure fails no write. 0 is never.
 	SnapshotEvery int
+	// InlineBytes is how long the content of a skill, an item or a turn may be that
+	// is part of its record; longer content is stored beside it. 0 means
+	// InlineBytesDefault, which is also the most. Callers see no difference.
+	InlineBytes int
 
 	// log takes the events in the place of the store; only for a store that nobody
 	// else writes to.
@@ -78,6 +82,7 @@ type replica struct {
 	recorder      *recorder // nil: the store makes the events
 	codec         eventlog.SnapshotCodec
 	snapshotEvery int
+	inlineBytes   int
 	writes        atomic.Int64 // that succeeded
 	saving        sync.Mutex   // held while a snapshot is saved in the store
 }
@@ -100,6 +105,9 @@ func open(st *store.Store, cfg Config) (*replica, error) {
 		return nil, fmt.Errorf("state: home scope: %w", err)
 	}
 	p := &replica{name: cfg.Name, store: st, signer: cfg.Signer, home: outward(scope), admit: cfg.Admit, codec: cfg.SnapshotCodec, snapshotEvery: cfg.SnapshotEvery}
+	if p.inlineBytes = cfg.InlineBytes; p.inlineBytes <= 0 || p.inlineBytes > InlineBytesDefault {
+		p.inlineBytes = InlineBytesDefault
+	}
 	if cfg.log != nil {
 		p.recorder = newRecorder(cfg.log)
 	}

@@ -26,7 +26,7 @@ func outcomeKey(o Outcome) merge.Key {
 }
 
 // encodeOutcome returns the body of a stamped outcome.
-func encodeOutcome(o Outcome) ([]byte, error) {
+func encodeOutcome(o Outcome) (encoded, error) {
 	return encodeBody(kindOutcome, outcomeBody{Uses: o.Uses, Wins: o.Wins})
 }
 

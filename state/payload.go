@@ -23,6 +23,7 @@ func sessionPayload(ses Session) map[string]any {
 func turnPayload(t Turn) map[string]any {
 	p := envelopePayload(t.Envelope)
 	p["ID"], p["SessionID"], p["Seq"], p["Role"], p["Content"] = t.ID, t.SessionID, t.Seq, t.Role, t.Content
+	setIncomplete(p, t.Incomplete)
 	p["CreatedAt"] = t.CreatedAt.Format(time.RFC3339Nano)
 	return p
 }
@@ -38,6 +39,7 @@ func skillPayload(sk Skill) map[string]any {
 	p["Scope"] = scopePayload(sk.Scope)
 	p["ID"], p["Slug"], p["Name"], p["Body"] = sk.ID, sk.Slug, sk.Name, sk.Body
 	p["Tags"], p["Check"] = tags, sk.Check
+	setIncomplete(p, sk.Incomplete)
 	p["Uses"], p["Wins"], p["Version"] = int64(sk.Uses), int64(sk.Wins), int64(sk.Version)
 	p["CreatedAt"], p["UpdatedAt"] = sk.CreatedAt.Format(time.RFC3339Nano), sk.UpdatedAt.Format(time.RFC3339Nano)
 	return p
@@ -47,8 +49,17 @@ func memoryPayload(it MemoryItem) map[string]any {
 	p := envelopePayload(it.Envelope)
 	p["Scope"] = scopePayload(it.Scope)
 	p["ID"], p["Kind"], p["Content"], p["Source"] = it.ID, it.Kind, it.Content, it.Source
+	setIncomplete(p, it.Incomplete)
 	p["CreatedAt"] = it.CreatedAt.Format(time.RFC3339Nano)
 	return p
+}
+
+// setIncomplete says of an image that its content was not here yet when the event
+// was read.
+func setIncomplete(p map[string]any, incomplete bool) {
+	if incomplete {
+		p["Incomplete"] = true
+	}
 }
 
 func scopePayload(s Scope) map[string]any {
@@ -83,7 +94,7 @@ func DecodeSession(payload map[string]any) (Session, error) {
 func DecodeTurn(payload map[string]any) (Turn, error) {
 	r := newPayloadReader(payload, payloadTurn)
 	t := Turn{
-		ID: r.text("ID"), SessionID: r.text("SessionID"), Seq: r.number("Seq"), Role: r.text("Role"), Content: r.text("Content"),
+		ID: r.text("ID"), SessionID: r.text("SessionID"), Seq: r.number("Seq"), Role: r.text("Role"), Content: r.text("Content"), Incomplete: r.flag("Incomplete"),
 		CreatedAt: r.time("CreatedAt"), Envelope: r.envelope(),
 	}
 	if r.err != nil {
@@ -97,7 +108,7 @@ func DecodeTurn(payload map[string]any) (Turn, error) {
 func DecodeSkill(payload map[string]any) (Skill, error) {
 	r := newPayloadReader(payload, payloadSkill)
 	sk := Skill{
-		ID: r.text("ID"), Slug: r.text("Slug"), Name: r.text("Name"), Body: r.text("Body"),
+		ID: r.text("ID"), Slug: r.text("Slug"), Name: r.text("Name"), Body: r.text("Body"), Incomplete: r.flag("Incomplete"),
 		Tags: r.texts("Tags"), Scope: r.scope("Scope"), Check: r.text("Check"),
 		Uses: int(r.number("Uses")), Wins: int(r.number("Wins")), Version: int(r.number("Version")),
 		CreatedAt: r.time("CreatedAt"), UpdatedAt: r.time("UpdatedAt"), Envelope: r.envelope(),
@@ -112,7 +123,7 @@ func DecodeSkill(payload map[string]any) (Skill, error) {
 func DecodeMemoryItem(payload map[string]any) (MemoryItem, error) {
 	r := newPayloadReader(payload, payloadMemory)
 	it := MemoryItem{
-		ID: r.text("ID"), Kind: r.text("Kind"), Content: r.text("Content"), Scope: r.scope("Scope"),
+		ID: r.text("ID"), Kind: r.text("Kind"), Content: r.text("Content"), Scope: r.scope("Scope"), Incomplete: r.flag("Incomplete"),
 		Source: r.text("Source"), CreatedAt: r.time("CreatedAt"), Envelope: r.envelope(),
 	}
 	if r.err != nil {
@@ -143,6 +154,15 @@ func (r *payloadReader) object(field string) map[string]any {
 	v, ok := r.fields[field].(map[string]any)
 	if !ok {
 		r.fail(field, "an object")
+	}
+	return v
+}
+
+// flag reads a field that is left out when it is false.
+func (r *payloadReader) flag(field string) bool {
+	v, ok := r.fields[field].(bool)
+	if _, there := r.fields[field]; there && !ok {
+		r.fail(field, "true or false")
 	}
 	return v
 }

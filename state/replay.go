@@ -153,6 +153,9 @@ func (p *replica) Snapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.isIncomplete() { // content that comes later has no event, and would be missing
+		return fmt.Errorf("%w: no snapshot while content is missing", ErrIncomplete)
+	}
 	s.Covers = snapshotCovers
 	if s.LastSeq > 0 {
 		last, err := p.Log().Read(ctx, StateStream, s.LastSeq-1, 1)

@@ -60,7 +60,9 @@ func (p *replica) settle(
 		if err != nil {
 			return nil, err
 		}
-		settled = viewVersion(rec)
+		if settled, err = showVersion(r, rec); err != nil {
+			return nil, err
+		}
 		settled.Standing = StandingHead
 		if rec.Hash() == head.Hash {
 			return nil, nil

@@ -83,7 +83,10 @@ func (p *replica) revert(ctx context.Context, key merge.Key, what undone) (*Chan
 		if err != nil {
 			return nil, err
 		}
-		now := viewVersion(rec)
+		now, err := showVersion(r, rec)
+		if err != nil {
+			return nil, err
+		}
 		now.Standing = StandingHead
 		done.Now = &now
 		return []merge.Record{*rec}, nil

@@ -25,7 +25,7 @@ func SkillRoom(sk Skill) (int, error) {
 		sk.ID = SkillID(sk.Scope, sk.Slug)
 	}
 	sk.Version, sk.CreatedAt, sk.UpdatedAt = longestVersion, longestTime(), longestTime()
-	return room(skillBodyOf(sk))
+	return room(skillBodyOf(sk), sk.Body)
 }
 
 // MemoryRoom is SkillRoom for the content of a memory item.
@@ -35,7 +35,7 @@ func MemoryRoom(it MemoryItem) (int, error) {
 		return 0, err
 	}
 	it.CreatedAt = longestTime()
-	return room(memoryBodyOf(it))
+	return room(memoryBodyOf(it), it.Content)
 }
 
 // TurnRoom is SkillRoom for the content of a turn.
@@ -45,13 +45,18 @@ func TurnRoom(t Turn) (int, error) {
 		return 0, err
 	}
 	t.CreatedAt, t.Seq = longestTime(), math.MaxInt64
-	return room(turnBodyOf(t))
+	return room(turnBodyOf(t), t.Content)
 }
 
-func room(body any) (int, error) {
-	encoded, err := merge.Marshal(body)
+// room is what content may grow by. It is a blob where the body has no room for it,
+// so that only the other fields fill the body.
+func room(body any, content string) (int, error) {
+	bytes, err := merge.Marshal(body)
 	if err != nil {
 		return 0, err
 	}
-	return merge.BodyBytesMax - len(encoded), nil
+	if beside := len(bytes) - len(content); beside > merge.BodyBytesMax {
+		return merge.BodyBytesMax - beside, nil
+	}
+	return ContentBytesMax - len(content), nil
 }

@@ -11,7 +11,7 @@ import (
 func TestRoomIsWhatAWriteStillTakes(t *testing.T) {
 	provider := state.NewMemory()
 	defer func() { _ = provider.Close() }() // it holds nothing but memory
-	const near = 60_000
+	const near = 8_000_000
 	sk := state.Skill{Slug: "edge", Name: "edge", Tags: []string{"a", "b"}, Body: strings.Repeat("x", near)}
 	it := state.MemoryItem{ID: "edge", Kind: "fact", Source: "here", Content: strings.Repeat("x", near)}
 	skillRoom, errSkill := state.SkillRoom(sk)
@@ -19,9 +19,7 @@ func TestRoomIsWhatAWriteStillTakes(t *testing.T) {
 	if err := errors.Join(errSkill, errMemory); err != nil {
 		t.Fatal(err)
 	}
-	// The numbers that a store adds are shorter than the longest by this much.
-	const slack = 16
-	for over, want := range map[int]error{0: nil, slack: state.ErrTooLarge} {
+	for over, want := range map[int]error{0: nil, 1: state.ErrTooLarge} {
 		sk.Body, it.Content = strings.Repeat("x", near+skillRoom+over), strings.Repeat("x", near+memoryRoom+over)
 		if _, err := provider.Skills().Upsert(t.Context(), sk); !errors.Is(err, want) {
 			t.Errorf("a skill that is %d over: %v, want %v", over, err, want)
@@ -33,7 +31,7 @@ func TestRoomIsWhatAWriteStillTakes(t *testing.T) {
 	if _, err := state.SkillRoom(state.Skill{Slug: "../x"}); !errors.Is(err, state.ErrInvalid) {
 		t.Errorf("a slug that is a path: %v", err)
 	}
-	if room, err := state.MemoryRoom(state.MemoryItem{Content: strings.Repeat("x", 70_000)}); err != nil || room >= 0 {
+	if room, err := state.MemoryRoom(state.MemoryItem{Source: strings.Repeat("x", 70_000)}); err != nil || room >= 0 {
 		t.Errorf("70000 bytes leave room for %d, %v", room, err)
 	}
 }

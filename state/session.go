@@ -36,6 +36,9 @@ type Turn struct {
 	Role      string
 	Content   string
 	CreatedAt time.Time
+	// Incomplete says that Content is not here yet and shows as empty: see ErrIncomplete.
+	// What has it set cannot be written.
+	Incomplete bool `json:",omitempty"`
 	Envelope
 }
 
@@ -56,7 +59,7 @@ type SessionStore interface {
 	// set. A turn ID that the session has already is not added again: with the same
 	// role and content (and CreatedAt, if set) the stored turn is returned, else
 	// the error is ErrConflict. Errors: ErrNotFound for an unknown or deleted
-	// session; ErrInvalid, ErrDenied, and ErrTooLarge beyond 64 KiB (TurnRoom tells
+	// session; ErrInvalid, ErrDenied, and ErrTooLarge beyond 8 MiB (TurnRoom tells
 	// what is left).
 	AppendTurn(ctx context.Context, t Turn) (Turn, error)
 	// Turns returns the transcript of a live session by Seq, turns of one Seq by

@@ -20,6 +20,7 @@ type turnBody struct {
 	Seq       int64  `cbor:"4,keyasint,omitempty"` // from 1
 	Role      string `cbor:"5,keyasint,omitempty"`
 	Content   string `cbor:"6,keyasint,omitempty"`
+	Apart     bool   `cbor:"7,keyasint,omitempty"` // Content is the first blob of the record
 }
 
 // sessionKey is the record key of a session, whose scope and id are normal.
@@ -33,7 +34,7 @@ func turnKey(scope Scope, sessionID, id string) merge.Key {
 }
 
 // encodeSession returns the body of a stamped session. Errors: ErrTooLarge.
-func encodeSession(ses Session) ([]byte, error) {
+func encodeSession(ses Session) (encoded, error) {
 	if ses.Deleted {
 		return encodeBody(kindSession, tombstoneBody{CreatedAt: ses.CreatedAt.UnixNano()})
 	}
@@ -49,12 +50,16 @@ func sessionBodyOf(ses Session) sessionBody {
 	}
 }
 
-// encodeTurn returns the body of a stamped turn. Errors: ErrTooLarge.
-func encodeTurn(t Turn) ([]byte, error) {
+// encodeTurn is encodeSkill for turns.
+func encodeTurn(t Turn, apart *merge.BlobRef) (encoded, error) {
 	if t.Deleted {
 		return encodeBody(kindTurn, tombstoneBody{CreatedAt: t.CreatedAt.UnixNano()})
 	}
-	return encodeBody(kindTurn, turnBodyOf(t))
+	body := turnBodyOf(t)
+	if apart != nil {
+		body.Content, body.Apart = "", true
+	}
+	return encodeApart(kindTurn, body, apart)
 }
 
 func turnBodyOf(t Turn) turnBody {
@@ -104,16 +109,20 @@ func decodeTurn(rec *merge.Record) (Turn, error) {
 	} else if err = decodeBody(rec, &body); err == nil && body.Seq < 1 {
 		err = fmt.Errorf("%w: %s has the sequence number %d", ErrInvalid, rec.Key, body.Seq)
 	}
+	if err == nil {
+		err = checkApart(rec, body.Apart, body.Content)
+	}
 	if err != nil {
 		return Turn{}, err
 	}
 	return Turn{
-		ID:        ids[1],
-		SessionID: ids[0],
-		Seq:       body.Seq,
-		Role:      body.Role,
-		Content:   body.Content,
-		CreatedAt: decodeTime(body.CreatedAt),
-		Envelope:  envelopeOf(rec.Envelope),
+		Incomplete: body.Apart,
+		ID:         ids[1],
+		SessionID:  ids[0],
+		Seq:        body.Seq,
+		Role:       body.Role,
+		Content:    body.Content,
+		CreatedAt:  decodeTime(body.CreatedAt),
+		Envelope:   envelopeOf(rec.Envelope),
 	}, nil
 }

@@ -163,6 +163,11 @@ func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
 	if minted {
 		t.ID = s.stamper.mint()
 	}
+	apart, release, err := s.keep(ctx, t.Content, t.Role)
+	if err != nil {
+		return Turn{}, err
+	}
+	defer release()
 	var appended Turn
 	err = s.writeAll(ctx, lockOf(sessionKey(s.scope(), t.SessionID)), func(r *store.Reader) ([]merge.Record, error) {
 		ses, err := s.live(r, t.SessionID)
@@ -181,7 +186,7 @@ func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
 			return nil, err
 		}
 		if existing != nil {
-			appended, err = sameTurn(existing, t)
+			appended, err = sameTurn(r, existing, t)
 			return nil, err
 		}
 		highest, err := highestSeq(r, s.scope(), t.SessionID)
@@ -192,7 +197,7 @@ func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
 		if err != nil {
 			return nil, err
 		}
-		body, err := encodeTurn(stamped)
+		body, err := encodeTurn(stamped, apart)
 		if err != nil {
 			return nil, err
 		}
@@ -209,9 +214,16 @@ func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
 
 // sameTurn returns the turn that has an id already when it says what is to be
 // appended, so that an append can be tried again after an unclear outcome.
-// Errors: ErrConflict.
-func sameTurn(existing *merge.Record, t Turn) (Turn, error) {
+// Errors: ErrConflict, ErrIncomplete for one that cannot be compared yet.
+func sameTurn(r *store.Reader, existing *merge.Record, t Turn) (Turn, error) {
+	existing, err := whole(r, existing)
+	if err != nil {
+		return Turn{}, err
+	}
 	stored, err := decodeTurn(existing)
+	if err == nil && stored.Incomplete {
+		return Turn{}, lacking(existing.Key, stored.LastWriterID, true)
+	}
 	same := err == nil && !stored.Deleted && stored.Role == t.Role && stored.Content == t.Content &&
 		(t.CreatedAt.IsZero() || t.CreatedAt.Equal(stored.CreatedAt))
 	if !same {

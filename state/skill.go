@@ -45,6 +45,9 @@ type Skill struct {
 	// between the years 1678 and 2262.
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	// Incomplete says that Body is not here yet and shows as empty: see ErrIncomplete.
+	// What has it set cannot be written.
+	Incomplete bool `json:",omitempty"`
 	Envelope
 }
 
@@ -59,7 +62,8 @@ type SkillStore interface {
 	// another skill's; ErrInvalid, ErrTooLarge, ErrDenied.
 	Upsert(ctx context.Context, sk Skill) (Skill, error)
 	// Get finds a skill by exact ID, else by slug from the home scope outward,
-	// else the only live one of that slug. Errors: ErrNotFound, ErrAmbiguous.
+	// else the only live one of that slug. Errors: ErrNotFound, ErrAmbiguous,
+	// ErrIncomplete, beside which comes what is known of the skill.
 	Get(ctx context.Context, idOrSlug string) (Skill, error)
 	// List returns the live skills of exactly one scope, by slug.
 	List(ctx context.Context, scope Scope) ([]Skill, error)
@@ -79,7 +83,7 @@ type SkillStore interface {
 type SkillLibrary interface {
 	SkillStore
 	// GetIn returns the live skill of exactly this scope and slug. Errors:
-	// ErrNotFound.
+	// ErrNotFound, ErrIncomplete as Get.
 	GetIn(ctx context.Context, scope Scope, slug string) (Skill, error)
 	// DeleteIn is Delete for exactly this scope and slug. Errors: ErrNotFound,
 	// ErrDenied.

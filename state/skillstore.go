@@ -20,9 +20,14 @@ func (s skills) Upsert(ctx context.Context, sk Skill) (Skill, error) {
 	if err != nil {
 		return Skill{}, err
 	}
+	apart, release, err := s.keep(ctx, sk.Body, skillTexts(sk)...)
+	if err != nil {
+		return Skill{}, err
+	}
+	defer release()
 	var written Skill
 	err = s.writeAll(ctx, skillLock(sk), func(r *store.Reader) ([]merge.Record, error) {
-		stamped, rec, err := s.upsertion(r, sk)
+		stamped, rec, err := s.upsertion(r, sk, apart)
 		if err != nil {
 			return nil, err
 		}
@@ -40,6 +45,9 @@ func (s skills) Upsert(ctx context.Context, sk Skill) (Skill, error) {
 	return written, nil
 }
 
+// skillTexts are the texts of a skill besides its body.
+func skillTexts(sk Skill) []string { return append([]string{sk.Name, sk.Check}, sk.Tags...) }
+
 // skillLock is the lock of writers of a skill.
 func skillLock(sk Skill) string {
 	if sk.ID != "" {
@@ -49,8 +57,9 @@ func skillLock(sk Skill) string {
 	return lockOf(skillKey(sk.Scope, sk.Slug))
 }
 
-// upsertion makes the version that a normal skill is written as.
-func (s skills) upsertion(r *store.Reader, sk Skill) (Skill, merge.Record, error) {
+// upsertion makes the version that a normal skill is written as, its content apart
+// unless that is nil.
+func (s skills) upsertion(r *store.Reader, sk Skill, apart *merge.BlobRef) (Skill, merge.Record, error) {
 	existing, err := heldSkill(r, skillKey(sk.Scope, sk.Slug))
 	if err == nil {
 		err = s.checkID(r, sk)
@@ -62,7 +71,7 @@ func (s skills) upsertion(r *store.Reader, sk Skill) (Skill, merge.Record, error
 	if err != nil {
 		return Skill{}, merge.Record{}, err
 	}
-	rec, err := s.skillVersion(r, stamped)
+	rec, err := s.skillVersion(r, stamped, apart)
 	return stamped, rec, err
 }
 
@@ -86,8 +95,8 @@ func (s skills) checkID(r *store.Reader, sk Skill) error {
 	return nil
 }
 
-func (s skills) skillVersion(r *store.Reader, stamped Skill) (merge.Record, error) {
-	body, err := encodeSkill(stamped)
+func (s skills) skillVersion(r *store.Reader, stamped Skill, apart *merge.BlobRef) (merge.Record, error) {
+	body, err := encodeSkill(stamped, apart)
 	if err != nil {
 		return merge.Record{}, err
 	}
@@ -102,7 +111,7 @@ func (s skills) Get(ctx context.Context, idOrSlug string) (Skill, error) {
 			return err
 		}
 		found, err = countedSkill(r, key)
-		return promised(err)
+		return cmp.Or(promised(err), lacking(key, found.LastWriterID, found.Incomplete))
 	})
 	return found, err
 }
@@ -115,7 +124,7 @@ func (s skills) GetIn(ctx context.Context, scope Scope, slug string) (Skill, err
 	var found Skill
 	err = s.view(ctx, func(r *store.Reader) error {
 		found, err = countedSkill(r, key)
-		return err
+		return cmp.Or(err, lacking(key, found.LastWriterID, found.Incomplete))
 	})
 	return found, err
 }
@@ -214,6 +223,6 @@ func (s skills) delete(ctx context.Context, key merge.Key, token Envelope) error
 		if err != nil {
 			return merge.Record{}, err
 		}
-		return s.skillVersion(r, stamped)
+		return s.skillVersion(r, stamped, nil)
 	})
 }

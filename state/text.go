@@ -134,6 +134,9 @@ func normalSkill(sk Skill) (Skill, error) {
 	if sk.Uses < 0 || sk.Wins < 0 {
 		return Skill{}, fmt.Errorf("%w: uses %d, wins %d", ErrInvalid, sk.Uses, sk.Wins)
 	}
+	if err := notIncomplete(sk.Incomplete); err != nil {
+		return Skill{}, err
+	}
 	sk.Tags = append(make([]string, 0, len(sk.Tags)), sk.Tags...)
 	return sk, nil
 }
@@ -160,7 +163,7 @@ func normalTurn(t Turn) (Turn, error) {
 			return Turn{}, err
 		}
 	}
-	return t, cmp.Or(storedText("role", t.Role), storedText("content", t.Content))
+	return t, cmp.Or(storedText("role", t.Role), storedText("content", t.Content), notIncomplete(t.Incomplete))
 }
 
 // normalMemory is normalSkill for memory items.
@@ -181,5 +184,14 @@ func normalMemory(it MemoryItem) (MemoryItem, error) {
 			return MemoryItem{}, err
 		}
 	}
-	return it, nil
+	return it, notIncomplete(it.Incomplete)
+}
+
+// notIncomplete refuses to write what was read without its content. Errors:
+// ErrIncomplete.
+func notIncomplete(incomplete bool) error {
+	if incomplete {
+		return fmt.Errorf("%w: it was read without its content, which a write would lose", ErrIncomplete)
+	}
+	return nil
 }

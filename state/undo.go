@@ -97,7 +97,10 @@ func (u *undo) write(r *store.Reader, outcome ChangeOutcome, w rewrite) error {
 	}
 	u.Outcome, u.rewrite = outcome, &w
 	if outcome != ChangeDeleted {
-		v := viewVersion(&from)
+		v, err := showVersion(r, &from)
+		if err != nil {
+			return err
+		}
 		v.Standing, v.CoveredAt = w.from.standing, w.from.coveredAt
 		u.Now = &v
 	}

@@ -16,8 +16,8 @@ type supersede func(held []merge.Version, own *merge.Version, writer merge.Insta
 
 // version is versionOver for an ordinary write: it covers the head and leaves
 // conflicts as they are.
-func (p *replica) version(r *store.Reader, key merge.Key, stamped Envelope, body []byte) (merge.Record, error) {
-	return p.versionOver(r, key, stamped, body, merge.Supersede)
+func (p *replica) version(r *store.Reader, key merge.Key, stamped Envelope, enc encoded) (merge.Record, error) {
+	return p.versionOver(r, key, stamped, enc, merge.Supersede)
 }
 
 // versionOver makes the next version of a key of a stamped envelope and a body,
@@ -26,7 +26,7 @@ func (p *replica) version(r *store.Reader, key merge.Key, stamped Envelope, body
 // than the stamper counted from the head), and it is sealed, signed and
 // admitted. Errors: ErrInvalid, ErrDenied, those of the store and the signer.
 func (p *replica) versionOver(
-	r *store.Reader, key merge.Key, stamped Envelope, body []byte, covers supersede,
+	r *store.Reader, key merge.Key, stamped Envelope, enc encoded, covers supersede,
 ) (merge.Record, error) {
 	held, err := r.Held(key)
 	if err != nil {
@@ -55,7 +55,8 @@ func (p *replica) versionOver(
 			Deleted:          stamped.Deleted,
 		},
 		Basis: basis,
-		Body:  body,
+		Body:  enc.body,
+		Blobs: enc.blobs(),
 	})
 	if err != nil {
 		return merge.Record{}, fmt.Errorf("state: seal %s: %w", key, err)

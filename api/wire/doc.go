@@ -18,9 +18,9 @@ const SchemaVersion = 1
 // Limits of requests, in bytes.
 const (
 	// RequestBytesMax bounds the body of a request: the longest text of a
-	// record, 64 KiB, fits even when JSON escapes all of it.
-	RequestBytesMax = 512 << 10
-	// TextBytesMax is about what the body of one record may carry. The store
-	// decides exactly, since the other fields of the record count too.
-	TextBytesMax = 64 << 10
+	// record fits even when JSON escapes all of it, six bytes for one.
+	RequestBytesMax = 6*TextBytesMax + 1<<20
+	// TextBytesMax is the longest text of a record: the body of a skill, the
+	// content of a memory item or a turn.
+	TextBytesMax = 8 << 20
 )

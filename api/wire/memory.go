@@ -16,6 +16,8 @@ type MemoryItem struct {
 	// Source is the provenance: where this memory came from.
 	Source    string    `json:"source"`
 	CreatedAt time.Time `json:"created_at"`
+	// Incomplete says that the content is not here yet, and shows as empty.
+	Incomplete bool `json:"incomplete,omitempty"`
 	Envelope
 }
 

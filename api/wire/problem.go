@@ -23,6 +23,7 @@ const (
 	CodeMediaType   Code = "unsupported_media_type" // 415: a body that is not JSON
 	CodeInternal    Code = "internal"               // 500: a fault of the daemon
 	CodeUnavailable Code = "unavailable"            // 503: starting or stopping
+	CodeIncomplete  Code = "incomplete"             // 503: the record is here, its content is not yet
 	CodeClock       Code = "clock"                  // 503: a clock is wrong
 	CodeTimeout     Code = "timeout"                // 504
 	CodeDiskFull    Code = "disk_full"              // 507
@@ -40,7 +41,7 @@ type Problem struct { //nolint:errname // RFC 9457 calls it so, and it is an err
 	Detail string `json:"detail"`
 	Code   Code   `json:"code"`
 	// Skill or Memory is the stored record behind a conflict, where there is
-	// one.
+	// one, and what is known of one that is incomplete.
 	Skill  *Skill      `json:"skill,omitempty"`
 	Memory *MemoryItem `json:"memory,omitempty"`
 }

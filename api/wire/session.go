@@ -55,6 +55,8 @@ type Turn struct {
 	Role      string    `json:"role"`
 	Content   string    `json:"content"`
 	CreatedAt time.Time `json:"created_at"`
+	// Incomplete says that the content is not here yet, and shows as empty.
+	Incomplete bool `json:"incomplete,omitempty"`
 	Envelope
 }
 

@@ -24,6 +24,8 @@ type Skill struct {
 	BodyBytes int `json:"body_bytes"`
 	// Body is the text, byte for byte. Lists leave it out.
 	Body *string `json:"body,omitempty"`
+	// Incomplete says that the body is not here yet, and shows as empty.
+	Incomplete bool `json:"incomplete,omitempty"`
 	Envelope
 }
 

@@ -2,10 +2,9 @@ package wire
 
 import "encoding/json"
 
-// ImportBytesMax bounds the body of one import, in bytes: the longest text of a
-// record fits twice, even when JSON escapes all of it, as that of a turn and of
-// its session.
-const ImportBytesMax = 1 << 20
+// ImportBytesMax bounds the body of one import, in bytes: the longest turn fits
+// beside its session, even when JSON escapes all of both.
+const ImportBytesMax = RequestBytesMax + 1<<20
 
 // ImportRequest is a part of an exported state, whatever part. Turns need their
 // sessions in it, also when an earlier part had them.

@@ -70,7 +70,9 @@ func explainProblem(p *wire.Problem) *failure {
 	case wire.CodeDenied:
 		f.code, f.next = exitDenied, deniedAdvice(p.Detail)
 	case wire.CodeTooLarge:
-		f.next = "one record holds 64 KiB: shorten it, or make several"
+		f.next = "a text holds 8 MiB, and all other fields of a record 64 KiB together: shorten it, or make several"
+	case wire.CodeIncomplete:
+		f.code, f.next = exitNotConverged, "bring a machine online that has it: fleetd members says who is offline; then repeat it"
 	case wire.CodeDiskFull:
 		f.next = fullAdvice
 	case wire.CodeClock:

@@ -57,7 +57,7 @@ func (a *app) showMemories(ctx context.Context, query client.MemoryQuery) error 
 	return a.print(list, func(w io.Writer) {
 		rows := make([][]string, 0, len(list.Items))
 		for _, it := range list.Items {
-			rows = append(rows, []string{it.ID, excerpt(it.Kind), scopeText(it.Scope), excerpt(it.Content)})
+			rows = append(rows, []string{it.ID, excerpt(it.Kind), scopeText(it.Scope), shownText(it.Content, it.Incomplete)})
 		}
 		a.table(w, []string{"ID", "KIND", "SCOPE", "CONTENT"}, rows)
 	})
@@ -80,6 +80,9 @@ func (a *app) memoryRemove() *cobra.Command {
 	scope := addScope(cmd)
 	return a.ask(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		item, err := c.Memory(ctx, args[0], scope.asked())
+		if known := incompleteOf(err); known != nil && known.Memory != nil { // it can be deleted all the same
+			item.MemoryItem, err = *known.Memory, nil
+		}
 		if err == nil {
 			err = c.DeleteMemory(ctx, args[0], scope.asked())
 		}

@@ -54,7 +54,7 @@ func (a *app) showSkills(ctx context.Context, query client.SkillQuery) error {
 	return a.print(list, func(w io.Writer) {
 		rows := make([][]string, 0, len(list.Skills))
 		for _, sk := range list.Skills {
-			rows = append(rows, []string{sk.Slug, strconv.Itoa(sk.Version), scopeText(sk.Scope), excerpt(sk.Description)})
+			rows = append(rows, []string{sk.Slug, strconv.Itoa(sk.Version), scopeText(sk.Scope), shownText(sk.Description, sk.Incomplete)})
 		}
 		a.table(w, []string{"SKILL", "VERSION", "SCOPE", "DESCRIPTION"}, rows)
 	})
@@ -78,6 +78,9 @@ func (a *app) skillRemove() *cobra.Command {
 	return a.ask(cmd, func(ctx context.Context, c *client.Client, args []string) error {
 		ref := unspell(args[0])
 		sk, err := c.Skill(ctx, ref, scope.asked())
+		if known := incompleteOf(err); known != nil && known.Skill != nil { // it can be deleted all the same
+			sk.Skill, err = *known.Skill, nil
+		}
 		if err == nil {
 			err = c.DeleteSkill(ctx, ref, scope.asked())
 		}

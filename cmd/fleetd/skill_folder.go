@@ -61,8 +61,8 @@ func (f folder) check() error {
 	case err != nil:
 		return failed(exitError, "mend it and repeat; nothing was added", "%s: %w", f.dir, err)
 	case room < 0:
-		return failed(exitError, "nothing was added", "%s: %s of %s is %d bytes; beside its name and tags it may have %d: shorten it",
-			f.dir, skillfs.FileName, w.slug, len(w.Body), max(0, len(w.Body)+room))
+		return failed(exitError, "nothing was added", "%s: name and tags in %s of %s are too long: they may have 64 KB together",
+			f.dir, skillfs.FileName, w.slug)
 	}
 	return nil
 }

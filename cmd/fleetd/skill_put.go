@@ -67,8 +67,8 @@ func (a *app) explainAdd(f folder, err error) *failure {
 		explained.text = "somebody else wrote it in between, twice"
 		explained.next = "fleetd skill get " + f.write.slug + " shows what is there; repeat fleetd skill add to put this folder over it"
 	case isProblem(err, wire.CodeTooLarge):
-		explained.text = "a skill may have 64 KB, with its name, tags and check"
-		explained.next = "shorten its " + skillfs.FileName
+		explained.text = "a skill may have 8 MB of text, and 64 KB of name, tags and check together"
+		explained.next = "shorten its " + skillfs.FileName + ", or the check"
 	}
 	return &explained
 }

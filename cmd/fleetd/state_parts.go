@@ -13,8 +13,8 @@ import (
 const (
 	partRecordsMax = 200
 	partBytesMax   = 256 << 10
-	// recordBytesMax leaves room for a turn and its session in one part.
-	recordBytesMax = wire.ImportBytesMax/2 - 4<<10
+	// recordBytesMax leaves room for a session beside a turn.
+	recordBytesMax = wire.ImportBytesMax - 1<<20
 )
 
 // statePart is one part of a state.
@@ -85,7 +85,7 @@ type packer struct {
 func (p *packer) add(kind string, key []string, scope wire.Scope, record any, put func(*statePart)) {
 	size := sizeOf(record)
 	if size > recordBytesMax {
-		p.refused = append(p.refused, wire.ImportRefusal{Kind: kind, Key: strings.Join(key, "/"), Scope: scope, Reason: "too large: a record holds 64 KiB"})
+		p.refused = append(p.refused, wire.ImportRefusal{Kind: kind, Key: strings.Join(key, "/"), Scope: scope, Reason: "too large: a text holds 8 MiB"})
 		return
 	}
 	if p.records == partRecordsMax || p.bytes+size > partBytesMax && p.records > 0 {

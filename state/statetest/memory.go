@@ -69,8 +69,8 @@ func memoryIDCases() []testCase {
 			_, err := t.memory.Write(t.ctx(), state.MemoryItem{ID: "x"})
 			t.fails(state.ErrInvalid, err)
 		}},
-		{"a large content is refused", func(t *run) {
-			_, err := t.memory.Write(t.ctx(), state.MemoryItem{Content: strings.Repeat("x", 64<<10)})
+		{"a large source is refused", func(t *run) {
+			_, err := t.memory.Write(t.ctx(), state.MemoryItem{Source: strings.Repeat("x", 64<<10)})
 			t.fails(state.ErrTooLarge, err)
 			t.nothingWritten()
 		}},

@@ -187,7 +187,7 @@ func badSessionCases() []testCase {
 				_, err := t.sessions.AppendTurn(t.ctx(), turn)
 				t.fails(state.ErrInvalid, err)
 			}
-			_, err = t.sessions.AppendTurn(t.ctx(), state.Turn{SessionID: "a", Content: strings.Repeat("x", 70_000)})
+			_, err = t.sessions.AppendTurn(t.ctx(), state.Turn{SessionID: "a", Role: strings.Repeat("x", 70_000)})
 			t.fails(state.ErrTooLarge, err)
 			t.equal([]state.Turn{}, t.turns("a"))
 			t.equal(int64(1), t.session("a").SyncVersion)

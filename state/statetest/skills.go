@@ -111,12 +111,12 @@ func skillUpdateCases() []testCase {
 			}
 			t.equal([]string{"B", "a", "a b", "a-b", "ab", "b", "é"}, slugs(t.listSkills(state.Scope{})))
 		}},
-		{"a body on the limit is stored and one beyond is refused", func(t *run) {
-			body := strings.Repeat("x", 64<<10-200)
-			t.upsert(state.Skill{Slug: "a", Body: body})
-			_, err := t.skills.Upsert(t.ctx(), state.Skill{Slug: "a", Body: body + strings.Repeat("x", 200)})
+		{"a check on the limit is stored and one beyond is refused", func(t *run) {
+			check := strings.Repeat("x", 64<<10-200)
+			t.upsert(state.Skill{Slug: "a", Check: check})
+			_, err := t.skills.Upsert(t.ctx(), state.Skill{Slug: "a", Check: check + strings.Repeat("x", 200)})
 			t.fails(state.ErrTooLarge, err)
-			t.equal(body, t.skill("a").Body)
+			t.equal(check, t.skill("a").Check)
 		}},
 	}
 }

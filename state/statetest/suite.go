@@ -65,6 +65,7 @@ func RunSuite(t *testing.T, newProvider func(testing.TB) state.Provider) {
 		{"compare-and-set of deletes", comparedDeleteCases()},
 		{"restored sessions", restoredSessionCases()},
 		{"revert", revertCases()},
+		{"content", contentCases()},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
