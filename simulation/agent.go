@@ -32,8 +32,12 @@ func (r *Replica) look(t target) (sight, error) {
 		it, err = r.State().MemoryLibrary().GetIn(ctx, t.scope, t.name)
 		seen = sight{err == nil, it.Envelope, saidOfItem(&it)}
 	}
-	if errors.Is(err, state.ErrNotFound) {
+	switch {
+	case errors.Is(err, state.ErrNotFound):
 		err = nil
+	case errors.Is(err, state.ErrIncomplete): // all but the text is known
+		r.cluster.cover.sometimes(SometimesIncomplete)
+		seen.live, err = true, nil
 	}
 	return seen, err
 }

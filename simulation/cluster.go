@@ -327,12 +327,17 @@ func (c *Cluster) Bound() time.Duration {
 	if c.plan.PageBytes > 0 {
 		messages += 2 * c.largest() // a page may hold one record
 	}
+	answers, _ := c.contents()
+	messages += 2 * answers
 	hops := c.plan.Topology.Diameter(len(c.replicas))
 	if c.plan.Topology == Mesh {
 		// In more than five not everybody is a partner of everybody.
 		for reach := 5; reach < len(c.replicas); reach *= 5 {
 			hops++
 		}
+	}
+	if answers > 0 {
+		hops += hops // who does not have a text yet is asked again two heartbeats later
 	}
 	return redial + c.plan.RequestTimeout + c.plan.HeartbeatEvery + 3*time.Duration(hops)*c.plan.HeartbeatEvery + c.atlas.far(messages) + c.answering()
 }
@@ -348,6 +353,8 @@ func (c *Cluster) answering() time.Duration {
 	for _, w := range c.model.order {
 		bytes += len(w.record.Body) + 400
 	}
+	_, content := c.contents()
+	bytes += content
 	return time.Duration(3*bytes/c.plan.answerRate()) * time.Second
 }
 

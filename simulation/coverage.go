@@ -105,6 +105,7 @@ const (
 	SometimesUnacknowledged Marker = "unacknowledged write kept"
 	SometimesOwnRead        Marker = "own write read"
 	SometimesForeignRead    Marker = "foreign write read"
+	SometimesIncomplete     Marker = "text that comes after its record"
 	SometimesRevised        Marker = "compare-and-set"
 	SometimesReviseRefused  Marker = "compare-and-set refused"
 	SometimesImport         Marker = "import"
@@ -211,6 +212,6 @@ func AllMarkers() []Marker {
 		SometimesGossip, SometimesAnnounced, SometimesParked, SometimesParkedFuture, SometimesReleased,
 		SometimesConflict, SometimesDelete, SometimesRevival, SometimesTimeout, SometimesFastForward,
 		SometimesUnacknowledged, SometimesDamageNoticed, SometimesRefused, SometimesWithheld, SometimesOwnRead, SometimesForeignRead,
-		SometimesRevised, SometimesReviseRefused, SometimesImport, SometimesBanished, SometimesBusy, SometimesDenied, SometimesJudged,
+		SometimesRevised, SometimesReviseRefused, SometimesIncomplete, SometimesImport, SometimesBanished, SometimesBusy, SometimesDenied, SometimesJudged,
 	}
 }

@@ -40,7 +40,11 @@ func (c *Cluster) difference() (describe func() string, err error) {
 			return func() string { return parked }, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // they do not differ
+	lacks, err := c.lackingContent(members, shared)
+	if err != nil || lacks == "" {
+		return nil, err
+	}
+	return func() string { return lacks }, nil
 }
 
 // apart says who lacks what of whom, for people; and on lines of their own the

@@ -77,7 +77,7 @@
 //	a wiped or swapped disk, a rollback that  successor keys, the clone alarm  steps.go: what mute and cloned
 //	  writes at once, a live clone                                             stand for until then; I2, I3
 //	sessions, shared or not                   sharing.go of a family in a run  work.go, sharing.go
-//	blobs                                     blobs on the wire                work.go, forgery.go
+//	forged answers for blobs                  a forger that knows hashes       forgery.go
 //	a damaged answer of range reconciliation  reconciliation                   forgery.go
 //
 // # Invariants
@@ -86,7 +86,8 @@
 // every replica. Each has its name, [Invariant], which a [Violation] carries:
 //
 //   - I1: equal sets of versions, equal roots, nothing parked that is
-//     admissible, equal conflicts, equal reads through package state.
+//     admissible, equal conflicts, equal reads through package state, and every text
+//     that any replica has is everywhere that it is shared.
 //   - I2: every acknowledged write is held, or covered by what is held; the head
 //     is last-writer-wins over all of them. The model that knows them is told
 //     by writers alone, and shares no code with the merge (so it also holds

@@ -60,11 +60,15 @@ func NewPlanOf(seed uint64, replicas int) Plan {
 	return p.plan
 }
 
-// limits draws stores that keep little of what was, and members that may not
+// limits draws stores that keep little of what was, or short texts beside their
+// records, and members that may not
 // write everything.
 func (p *planner) limits() {
 	if p.chance(0.25) {
 		p.plan.HistoryMax = p.between(1, 5)
+	}
+	if p.chance(0.25) {
+		p.plan.InlineBytes = p.between(1, 60)
 	}
 	if p.chance(0.25) {
 		p.plan.Limits = make([]GrantLimit, p.plan.Replicas)

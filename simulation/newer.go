@@ -251,7 +251,7 @@ func (r *Replica) writeNewer(n int) error {
 		if err != nil || !exists || head.Deleted {
 			return err
 		}
-		if d.body, err = r.body(t.key(), head); err != nil {
+		if d.body, d.blobs, err = r.body(t.key(), head); err != nil {
 			return err
 		}
 		d.key, d.deleted = t.key(), false
@@ -262,14 +262,14 @@ func (r *Replica) writeNewer(n int) error {
 	return r.write(d)
 }
 
-// body returns the value of a held version.
-func (r *Replica) body(key merge.Key, h store.Held) (body []byte, err error) {
+// body returns the value of a held version, and the content that it refers to.
+func (r *Replica) body(key merge.Key, h store.Held) (body []byte, blobs []merge.BlobRef, err error) {
 	err = r.read(func(s *store.Reader) error {
 		rec, err := s.Load(key, h)
-		body = rec.Body
+		body, blobs = rec.Body, rec.Blobs
 		return err
 	})
-	return body, err
+	return body, blobs, err
 }
 
 // stateNewer lets the admin state something of a kind that this build does not

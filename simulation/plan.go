@@ -58,6 +58,9 @@ type Plan struct {
 	// HistoryMax bounds the covered versions that each store keeps of a key; 0
 	// leaves the default.
 	HistoryMax int
+	// InlineBytes is how long a text may be that is part of its record; longer ones
+	// are stored and sent beside it. 0 leaves the default, 32 KiB.
+	InlineBytes int
 	// Steps happen in order, each After the one before.
 	Steps []Step
 	// Rest is how much time passes after the last step, before all faults end.

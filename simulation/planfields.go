@@ -1,6 +1,10 @@
 package simulation
 
-import "time"
+import (
+	"time"
+
+	"github.com/fleetsync/fleetd/state"
+)
 
 // The settings of everything that a plan consists of. A field that is missing
 // here fails TestEveryFieldHasItsSetting. Names are those of the text form; they
@@ -48,6 +52,7 @@ func (p *Plan) settings() []setting {
 		setting{name: "page-bytes", value: &p.PageBytes}.within(pageBytesMin, 1<<30).orDefault(),
 		setting{name: "parked-max", value: &p.ParkedMax}.within(0, 1<<30),
 		setting{name: "history-max", value: &p.HistoryMax}.within(0, 1<<30),
+		setting{name: "inline-bytes", value: &p.InlineBytes}.within(0, state.InlineBytesDefault),
 		setting{name: "absent", value: &p.Absent}.within(0, float64(p.Replicas-1)),
 		setting{name: "newer", value: &p.Newer}.within(0, float64(p.Replicas-1)),
 		setting{name: "rest", value: &p.Rest}.lasting(0, century),

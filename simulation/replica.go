@@ -128,7 +128,7 @@ func (r *Replica) start() error {
 	p.state, err = state.Open(p.store, state.Config{
 		Name: r.name, Signer: signer{r.identity, c.charter.fleet}, Clock: clk,
 		IDs:   ids.NewGenerator(ids.WithClock(clk), ids.WithEntropy(random)),
-		Admit: r.attempt,
+		Admit: r.attempt, InlineBytes: c.plan.InlineBytes,
 	})
 	if err != nil {
 		return fmt.Errorf("replica %d: state: %w", r.number, err)

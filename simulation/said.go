@@ -19,14 +19,15 @@ type said struct {
 	Tags                      []string
 	Created                   time.Time // zero: unknown
 	Version                   int       // of a skill; 0: unknown
+	Incomplete                bool      // the text is not here: nothing is said of it
 }
 
 func saidOfSkill(sk *state.Skill) *said {
-	return &said{Text: sk.Body, Name: sk.Name, Check: sk.Check, Tags: sk.Tags, Created: sk.CreatedAt, Version: sk.Version}
+	return &said{Text: sk.Body, Name: sk.Name, Check: sk.Check, Tags: sk.Tags, Created: sk.CreatedAt, Version: sk.Version, Incomplete: sk.Incomplete}
 }
 
 func saidOfItem(it *state.MemoryItem) *said {
-	return &said{Text: it.Content, Kind: it.Kind, Source: it.Source, Created: it.CreatedAt}
+	return &said{Text: it.Content, Kind: it.Kind, Source: it.Source, Created: it.CreatedAt, Incomplete: it.Incomplete}
 }
 
 // saidOf is what a version shows as, nil for none that is decoded.
@@ -48,7 +49,7 @@ func (s *said) otherwise(seen *said) string {
 		return ""
 	case seen == nil:
 		return "nothing that can be read"
-	case s.Text != seen.Text:
+	case s.Text != seen.Text && (!seen.Incomplete || seen.Text != ""):
 		return fmt.Sprintf("the text %.60q, which is %.60q", seen.Text, s.Text)
 	case s.Name != seen.Name || s.Check != seen.Check || s.Kind != seen.Kind || s.Source != seen.Source:
 		return fmt.Sprintf("name %q, check %q, kind %q and source %q, which are %q, %q, %q and %q",

@@ -13,6 +13,7 @@ import (
 type draft struct {
 	key     merge.Key
 	body    []byte
+	blobs   []merge.BlobRef
 	deleted bool
 	settles bool  // covers every held version, not only the head
 	newer   bool  // has header fields of a later build
@@ -57,7 +58,7 @@ func (r *Replica) seal(d draft, held []merge.Version, own *merge.Version, stamp 
 	}
 	basis, version := supersede(held, own, r.ID(), stamp)
 	rec, err := merge.Seal(merge.Record{
-		Fleet: r.cluster.charter.fleet, Key: d.key, Basis: basis, Body: d.body,
+		Fleet: r.cluster.charter.fleet, Key: d.key, Basis: basis, Body: d.body, Blobs: d.blobs,
 		Envelope: merge.Envelope{
 			SyncVersion: version, OriginInstanceID: r.ID(), UpdatedHLC: stamp, LastWriterID: r.ID(), Deleted: d.deleted,
 		},
@@ -90,7 +91,7 @@ func (r *Replica) settle() error {
 	}
 	err = r.Store().View(func(rd *store.Reader) error {
 		head, err := rd.Head(d.key)
-		d.body, d.deleted, d.settles = head.Body, head.Envelope.Deleted, true
+		d.body, d.blobs, d.deleted, d.settles = head.Body, head.Blobs, head.Envelope.Deleted, true
 		if w := r.cluster.model.versions[head.Hash()]; w != nil {
 			d.said = w.said
 		}

@@ -132,7 +132,7 @@ func (e *Engine) onBusy(p *peer, m *Busy) {
 	wait := min(time.Duration(m.Retry)*time.Millisecond, time.Minute)
 	p.notBefore = e.now.Add(wait + time.Duration(e.random(int(busyRetry))))
 	p.busyUntil = p.notBefore
-	e.refuseFetch(p, m.ID, false)
+	e.holdFetch(p, m.ID)
 	if pulling {
 		e.halt(p.pull)
 	}
@@ -142,7 +142,7 @@ func (e *Engine) onError(p *peer, m *Error) {
 	if m.Code == CodeFleet {
 		e.blame(p, fmt.Errorf("%w: it says: %.60q", ErrIncompatible, m.Text))
 	}
-	e.refuseFetch(p, m.ID, true)
+	e.refuseFetch(p, m.ID)
 	if p.pull != nil && p.pull.awaits(m.ID) {
 		p.notBefore = e.now.Add(e.cfg.HeartbeatEvery)
 		e.retire(p.pull)

@@ -20,8 +20,10 @@ import (
 type blobs struct {
 	fetches []*fetch
 	// look says that there may be something to fetch; after is where the last look
-	// stopped, when it did not come to the end.
+	// stopped, when it did not come to the end; again has the next tick look, since
+	// somebody who may have something was not free.
 	look  bool
+	again bool
 	after merge.Hash
 	// notBefore is when the store may take chunks again, after it failed.
 	notBefore time.Time
@@ -41,6 +43,7 @@ type fetch struct {
 	askedAt  time.Time
 	deadline time.Time
 	storing  bool
+	busy     int  // how often the peer was too busy
 	dropped  bool // the peer is gone; kept until its last chunk is stored
 }
 
@@ -107,11 +110,12 @@ func (e *Engine) beginFetch(w *store.WantedBlob) {
 	first := int(w.Hash[0]) % len(e.order)
 	for i := range e.order {
 		p := e.peers[e.order[(first+i)%len(e.order)]]
-		if !e.isFree(p) || slices.ContainsFunc(e.blobs.fetches, func(f *fetch) bool { return f.peer == p }) {
-			continue
-		}
 		for _, section := range w.Sections {
-			if !e.cfg.Share(section) || p.withholds(section) || e.isAbsent(p, section, w.Hash) {
+			if !p.greeted || !e.cfg.Share(section) || p.withholds(section) || e.isAbsent(p, section, w.Hash) {
+				continue
+			}
+			if !e.isFree(p) || slices.ContainsFunc(e.blobs.fetches, func(f *fetch) bool { return f.peer == p }) {
+				e.blobs.again = true
 				continue
 			}
 			f := &fetch{hash: w.Hash, section: section, peer: p, size: w.Size, at: w.Present, alone: w.Present == 0}
@@ -212,7 +216,7 @@ func (e *Engine) onBlob(p *peer, m *Blob) {
 	case end > min(chunkEnd(f.at), size):
 		e.blameFetch(f, fmt.Errorf("%w: %d bytes at %d of a blob of %d", ErrProtocol, len(m.Bytes), f.at, size))
 	default:
-		f.size, f.at = size, end
+		f.size, f.at, f.busy = size, end, 0
 		if f.chunk = append(f.chunk, m.Bytes...); f.at == chunkEnd(f.at-1) || f.at == f.size {
 			e.storeChunk(f)
 		}
@@ -265,8 +269,11 @@ func (e *Engine) chunkStored(f *fetch, err error) {
 	}
 }
 
-// tickBlobs gives up on answers that did not come.
+// tickBlobs gives up on answers that did not come, and looks again.
 func (e *Engine) tickBlobs() {
+	if e.blobs.again {
+		e.blobs.again, e.blobs.look = false, true
+	}
 	for _, f := range slices.Clone(e.blobs.fetches) {
 		if f.request != 0 && e.now.After(f.deadline) {
 			e.counters.Timeouts++
@@ -294,16 +301,26 @@ func (e *Engine) dropFetches(p *peer) {
 }
 
 // refuseFetch ends the fetch that a refusal answers, so that another holder is
-// asked; one that is busy may be asked again once it is not.
-func (e *Engine) refuseFetch(p *peer, id uint64, forGood bool) {
+// asked.
+func (e *Engine) refuseFetch(p *peer, id uint64) {
+	if f := e.fetchOf(p, id); f != nil {
+		e.noteAbsent(f)
+		e.endFetch(f)
+	}
+}
+
+// holdFetch has a peer that is busy asked again once it is not, so that a part of
+// a chunk is not lost; but not for ever.
+func (e *Engine) holdFetch(p *peer, id uint64) {
 	f := e.fetchOf(p, id)
 	if f == nil {
 		return
 	}
-	if forGood {
+	f.request = 0
+	if f.busy++; f.busy > fetchBusyMax {
 		e.noteAbsent(f)
+		e.endFetch(f)
 	}
-	e.endFetch(f)
 }
 
 func (e *Engine) serveBlob(p *peer, m *BlobGet) {
@@ -334,7 +351,7 @@ func (r *responder) blob(m *BlobGet) (Message, error) {
 		return nil, err
 	}
 	part := chunk[offset-begin:]
-	part = part[:min(len(part), r.bytesMax)]
+	part = part[:min(len(part), max(r.bytesMax, paceBytesMin))] // less would cost as much to read
 	r.cost += len(part)
 	return &Blob{ID: m.ID, Bytes: part, Size: uint64(size)}, nil
 }

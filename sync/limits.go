@@ -127,6 +127,9 @@ const (
 	// fetchesMax bounds the blobs that are fetched at a time, each from another
 	// peer and with one chunk in memory. Few: records come first.
 	fetchesMax = 2
+	// fetchBusyMax is how often in a row a peer may be too busy for a blob before
+	// another is asked.
+	fetchBusyMax = 8
 	// wantedLookMax bounds the blobs that are looked up at a time when nobody may
 	// have them; the next look goes on.
 	wantedLookMax = 256
