@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 )
@@ -26,7 +28,8 @@ func (c *Cluster) difference() (describe func() string, err error) {
 		err := r.read(func(s *store.Reader) error {
 			return s.Parked(func(p store.Parked) (more bool) {
 				w := c.model.versions[p.Record.Hash()]
-				if c.byStranger(p.Record.Envelope.LastWriterID) || w != nil && w.crafted {
+				forGood := c.byStranger(p.Record.Envelope.LastWriterID) || w != nil && w.crafted
+				if forGood && !r.isDueSoon(&p) {
 					return true
 				}
 				parked = fmt.Sprintf("replica %d keeps parked (%s): %s", r.number, p.Reason, c.model.describe(p.Record.Hash()))
@@ -45,6 +48,12 @@ func (c *Cluster) difference() (describe func() string, err error) {
 		return nil, err
 	}
 	return func() string { return lacks }, nil
+}
+
+// isDueSoon reports whether a parked version waits for a time that has come, or
+// comes within a minute: also what a liar made is released then.
+func (r *Replica) isDueSoon(p *store.Parked) bool {
+	return p.Reason == store.ReasonFuture && r.Store().Clock().Drift(p.Record.Envelope.UpdatedHLC) <= hlc.DriftMax+time.Minute
 }
 
 // apart says who lacks what of whom, for people; and on lines of their own the

@@ -20,8 +20,9 @@ import (
 type blobs struct {
 	fetches []*fetch
 	// look says that there may be something to fetch; after is where the last look
-	// stopped, when it did not come to the end; again has the next tick look, since
-	// somebody who may have something was not free.
+	// stopped: looks go round, or what nobody has would keep back what comes after
+	// it. again has the next tick look, since somebody who may have something was
+	// not free.
 	look  bool
 	again bool
 	after merge.Hash
@@ -85,7 +86,7 @@ func (e *Engine) anyoneFree() bool {
 
 // beginFetches looks for blobs that are wanted and that some free peer may have.
 func (e *Engine) beginFetches(r *store.Reader) error {
-	seen, ended := 0, true
+	seen, ended, whole := 0, true, e.blobs.after == merge.Hash{}
 	err := r.Wanted(e.blobs.after, func(w store.WantedBlob) (more bool) {
 		if len(e.blobs.fetches) >= fetchesMax || seen == wantedLookMax {
 			ended = false
@@ -99,7 +100,7 @@ func (e *Engine) beginFetches(r *store.Reader) error {
 		return true
 	})
 	if ended {
-		e.blobs.look, e.blobs.after = false, merge.Hash{}
+		e.blobs.look, e.blobs.after = !whole, merge.Hash{}
 	}
 	return err
 }
@@ -178,8 +179,8 @@ func (e *Engine) endFetch(f *fetch) {
 	e.lookForBlobs()
 }
 
-// lookForBlobs has what is wanted looked up from the beginning.
-func (e *Engine) lookForBlobs() { e.blobs.look, e.blobs.after = true, merge.Hash{} }
+// lookForBlobs has what is wanted looked up.
+func (e *Engine) lookForBlobs() { e.blobs.look = true }
 
 // newBlobMessage is newMessage for the messages of blobs.
 func newBlobMessage(t MessageType) Message {
