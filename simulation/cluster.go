@@ -339,7 +339,13 @@ func (c *Cluster) Bound() time.Duration {
 	if answers > 0 {
 		hops += hops // who does not have a text yet is asked again two heartbeats later
 	}
-	return redial + c.plan.RequestTimeout + c.plan.HeartbeatEvery + 3*time.Duration(hops)*c.plan.HeartbeatEvery + c.atlas.far(messages) + c.answering()
+	return redial + c.plan.RequestTimeout + c.plan.HeartbeatEvery + 3*time.Duration(hops)*c.plan.HeartbeatEvery + c.atlas.far(messages) + c.answering() + c.asking(answers)
+}
+
+// asking is how long it takes to ask everybody for that many contents, two at a
+// time, when nobody says who has them.
+func (c *Cluster) asking(contents int) time.Duration {
+	return time.Duration(contents*len(c.replicas)) * calm().LatencyMax
 }
 
 // answering is how long one member may take to send everything there is to

@@ -36,6 +36,7 @@ func (p *planner) lie(r int) Step {
 		ActForgeGossip, ActForgeGossip, ActMute, ActMute, ActForgeHeads, ActEquivocate, ActFlipBits, ActFlipBits,
 		ActEndless, ActEndless, ActPoison, ActClaim,
 		ActForgeRequests, ActForgeRequests, ActForgeRequests, ActForgeAnswers, ActForgeAnswers, ActForgeAnswers,
+		ActForgeAnswers, ActForgeAnswers, ActForgeAnswers, ActForgeBasis, ActForgeBasis, ActForgeBasis,
 	)
 	switch s.Act {
 	case ActPoison:

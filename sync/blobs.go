@@ -105,10 +105,14 @@ func (e *Engine) beginFetches(r *store.Reader) error {
 	return err
 }
 
-// beginFetch asks the first free peer that may have a blob. They take turns by
-// the hash, so that many blobs come from many peers.
+// beginFetch asks a free peer that may have a blob: of those that said that they
+// do not have it, the one that said so longest ago, so that all are asked however
+// many blobs are wanted. The others take turns by the hash, so that many blobs
+// come from many peers.
 func (e *Engine) beginFetch(w *store.WantedBlob) {
 	first := int(w.Hash[0]) % len(e.order)
+	var from *peer
+	var of merge.Section
 	for i := range e.order {
 		p := e.peers[e.order[(first+i)%len(e.order)]]
 		for _, section := range w.Sections {
@@ -119,15 +123,20 @@ func (e *Engine) beginFetch(w *store.WantedBlob) {
 				e.blobs.again = true
 				continue
 			}
-			f := &fetch{hash: w.Hash, section: section, peer: p, size: w.Size, at: w.Present, alone: w.Present == 0}
-			if f.alone {
-				f.size = 0
+			if from == nil || p.absent[w.Hash].until.Before(from.absent[w.Hash].until) {
+				from, of = p, section
 			}
-			e.blobs.fetches = append(e.blobs.fetches, f)
-			e.askChunk(f)
-			return
 		}
 	}
+	if from == nil {
+		return
+	}
+	f := &fetch{hash: w.Hash, section: of, peer: from, size: w.Size, at: w.Present, alone: w.Present == 0}
+	if f.alone {
+		f.size = 0
+	}
+	e.blobs.fetches = append(e.blobs.fetches, f)
+	e.askChunk(f)
 }
 
 // isAbsent reports whether a peer said lately that it does not have a blob, and
