@@ -72,12 +72,7 @@ func (l *lab) equals(sections int) (*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := newExchange(l.corpus, a, b)
-	if err != nil {
-		return nil, err
-	}
-	x.connect()
-	return x, x.settle()
+	return l.introduce(a, b)
 }
 
 // lostByFeed measures one record that gossip did not bring, between sides that
@@ -120,6 +115,11 @@ func (l *lab) met() (*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
+	return l.introduce(a, b)
+}
+
+// introduce returns an exchange between two stores that have met.
+func (l *lab) introduce(a, b *store.Store) (*exchange, error) {
 	x, err := newExchange(l.corpus, a, b)
 	if err != nil {
 		return nil, err

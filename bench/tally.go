@@ -58,15 +58,7 @@ func (t tally) add(m fleetsync.Message, frame []byte) error {
 // recordShare returns the bytes of a frame that its encoded records take: in a
 // compressed one, their share of what it inflates to.
 func recordShare(m fleetsync.Message, frame []byte) (int64, error) {
-	var records [][]byte
-	switch m := m.(type) {
-	case *fleetsync.Records:
-		records = m.Records
-	case *fleetsync.Page:
-		records = m.Records
-	case *fleetsync.ChangesPage:
-		records = m.Records
-	}
+	records := fleetsync.RecordsOf(m)
 	if len(records) == 0 {
 		return 0, nil
 	}

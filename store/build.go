@@ -77,7 +77,7 @@ func (b *builder) prove(n ordinal, written SectionState) SectionState {
 		counted = buckets.total()
 	}
 	proven := written
-	proven.Count, proven.Sum = counted.Count, counted.Sum
+	proven.Digest = counted
 	proven.Suspect = written.Suspect || b.suspect[n] || proven != written
 	return proven
 }

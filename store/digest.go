@@ -17,6 +17,9 @@ type Digest struct {
 // Add returns d with one more item.
 func (d Digest) Add(item merge.Hash) Digest { return Digest{d.Count + 1, d.Sum.Add(item)} }
 
+// Remove returns d with one item less.
+func (d Digest) Remove(item merge.Hash) Digest { return Digest{d.Count - 1, d.Sum.Sub(item)} }
+
 // Join returns the digest of both sets.
 func (d Digest) Join(o Digest) Digest { return Digest{d.Count + o.Count, d.Sum.Join(o.Sum)} }
 
@@ -86,8 +89,7 @@ func (b *buckets) apply(m *move) (cut bool) {
 	i := b.find(m.pos)
 	at := &b.list[i]
 	if m.leaves {
-		at.Count--
-		at.Sum = at.Sum.Sub(m.item)
+		at.Digest = at.Remove(m.item)
 		if at.Count == 0 && i > 0 {
 			b.list = slices.Delete(b.list, i, i+1)
 		}

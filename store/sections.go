@@ -16,10 +16,8 @@ type SectionState struct {
 	// Head is the newest place in the feed at which the section changed; 0 when
 	// it never held anything.
 	Head uint64
-	// Count is the number of held versions.
-	Count int64
-	// Sum is the sum of their item hashes.
-	Sum Sum
+	// Digest is that of all held versions.
+	Digest
 	// Suspect says that, when the digests of this opening or of an earlier one were
 	// built, the rows on the disk were not what the store had written: something is
 	// damaged or missing and must be fetched from peers.
@@ -203,7 +201,7 @@ func appendSectionRow(dst []byte, s *SectionState) []byte {
 func decodeSectionRow(b []byte) (SectionState, error) {
 	d := decoder{rest: string(b)}
 	id := d.text()
-	s := SectionState{Head: d.uint64(), Count: int64(d.uint64()), Sum: sumOf(d.hash())}
+	s := SectionState{Head: d.uint64(), Digest: Digest{int64(d.uint64()), sumOf(d.hash())}}
 	suspect := d.byte()
 	s.Suspect = suspect == 1
 	section, err := merge.ParseSectionID(id)

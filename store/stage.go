@@ -119,12 +119,10 @@ func (g *stage) member(req *request) {
 		e := &g.effects[i]
 		g.moves = append(g.moves, e.move)
 		if e.leaves {
-			e.sec.state.Count--
-			e.sec.state.Sum = e.sec.state.Sum.Sub(e.item)
+			e.sec.state.Digest = e.sec.state.Remove(e.item)
 			continue
 		}
-		e.sec.state.Count++
-		e.sec.state.Sum = e.sec.state.Sum.Add(e.item)
+		e.sec.state.Digest = e.sec.state.Add(e.item)
 		e.sec.state.Head = e.seq
 	}
 }

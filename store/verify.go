@@ -118,8 +118,7 @@ func (v *verifier) key(n ordinal, k merge.Key, versions *row) error {
 	for i := range versions.held {
 		h := &versions.held[i]
 		v.held++
-		state.Count++
-		state.Sum = state.Sum.Add(h.Hash)
+		state.Digest = state.Add(h.Hash)
 		state.Head = max(state.Head, h.Seq)
 		if err := v.version(k, h); err != nil {
 			return err
@@ -240,7 +239,7 @@ func (v *verifier) sections() error {
 		if memory := v.r.store.State(state.Section); memory != state {
 			v.wrong("section %s is %+v on disk, %+v in memory", state.Section, state, memory)
 		}
-		if counted.Count != state.Count || counted.Sum != state.Sum || counted.Head > state.Head || state.Head > v.end.seq {
+		if counted.Digest != state.Digest || counted.Head > state.Head || state.Head > v.end.seq {
 			v.wrong("section %s is %+v, its rows say %+v", state.Section, state, counted)
 		}
 	}

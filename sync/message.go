@@ -230,6 +230,20 @@ type Blob struct {
 	Size  uint64 `cbor:"3,keyasint,omitempty"` // of the whole
 }
 
+// RecordsOf returns the encoded records that a message carries, which belong to
+// the message.
+func RecordsOf(m Message) [][]byte {
+	switch m := m.(type) {
+	case *ChangesPage:
+		return m.Records
+	case *Records:
+		return m.Records
+	case *Page:
+		return m.Records
+	}
+	return nil
+}
+
 // Busy refuses a request for now.
 type Busy struct {
 	ID    uint64 `cbor:"1,keyasint"`

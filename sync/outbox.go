@@ -45,19 +45,6 @@ type Reply struct {
 	err     error // ErrProtocol, or that of the store
 }
 
-// carriesRecords reports whether a reply brings the peer versions.
-func (r *Reply) carriesRecords() bool {
-	switch m := r.Message.(type) {
-	case *ChangesPage:
-		return len(m.Records) > 0
-	case *Records:
-		return len(m.Records) > 0
-	case *Page:
-		return len(m.Records) > 0
-	}
-	return false
-}
-
 // Publish is one gossip message; best effort.
 type Publish struct {
 	Topic string

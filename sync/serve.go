@@ -63,7 +63,7 @@ func (e *Engine) Answered(a Answer, reply Reply) {
 		return // that connection has ended
 	}
 	p.answering = slices.DeleteFunc(p.answering, func(id uint64) bool { return id == a.id })
-	if r := p.remote.of[a.section]; r != nil && reply.carriesRecords() {
+	if r := p.remote.of[a.section]; r != nil && len(RecordsOf(reply.Message)) > 0 {
 		r.served = true // they come back in the peer's feed
 	}
 	switch {
