@@ -6,10 +6,6 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 )
 
-// buildRowsMax bounds the rows of one step of the builder, during which nothing
-// can commit: about a millisecond.
-const buildRowsMax = 1024
-
 // Ready reports whether the digests of this opening have been built. Until then
 // count and sum of the sections are those that were written, which nothing has
 // proven, and no span has a digest. The feed works at once.

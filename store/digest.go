@@ -45,14 +45,6 @@ type bucket struct {
 	Digest
 }
 
-const (
-	// bucketMask gives a bucket 64 items on average: a list of them is as long as
-	// a difference is worth looking for by further digests.
-	bucketMask = 64 - 1
-	// bucketMax is the size from which a bucket is cut at any key.
-	bucketMax = 512
-)
-
 // beginsBucket reports whether a bucket begins at a key: a property of its name
 // alone (FNV-1a, finished by a multiplication so that the low bits depend on all
 // bytes).

@@ -72,6 +72,21 @@ const (
 	// lockWaitStep after how long it is tried again.
 	lockWaitMax  = 200 * time.Millisecond
 	lockWaitStep = 10 * time.Millisecond
+	// bucketMask gives a bucket of the digest 64 versions on average: a list of them
+	// is as long as a difference is worth looking for by further digests.
+	bucketMask = 64 - 1
+	// bucketMax is the size from which a bucket is cut at any key.
+	bucketMax = 512
+	// partRowsMax is the size of a span up to which its parts are made of single
+	// versions; beyond it they are made of buckets, which costs no read.
+	partRowsMax = 4 * (bucketMask + 1)
+	// buildRowsMax bounds the rows of one step of the builder of digests, during
+	// which nothing can commit: about a millisecond.
+	buildRowsMax = 1024
+	// scrubRowsMax bounds the rows of one step of a scrub, during which nothing can
+	// commit: a few milliseconds. scrubBucketsMax bounds the buckets of one step.
+	scrubRowsMax    = 256
+	scrubBucketsMax = 8
 	// scanChunkMax bounds the parked versions that Reconsider judges at a time.
 	scanChunkMax = 512
 )

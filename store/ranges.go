@@ -22,10 +22,6 @@ type Part struct {
 	Digest
 }
 
-// partRowsMax is the size of a span up to which its parts are made of single
-// versions; beyond it they are made of buckets, which costs no read.
-const partRowsMax = 4 * (bucketMask + 1)
-
 // DigestHead returns a place in the feed such that whatever was committed up to
 // it, and is held, is in the digests that this Reader gives: a commit shows in
 // its snapshot a moment before it shows in them. Errors: ErrCorrupt.

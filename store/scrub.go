@@ -8,14 +8,6 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 )
 
-const (
-	// scrubRowsMax bounds the rows of one step of a scrub, during which nothing can
-	// commit: a few milliseconds.
-	scrubRowsMax = 256
-	// scrubBucketsMax bounds the buckets of one step.
-	scrubBucketsMax = 8
-)
-
 // Scrub proves what [Store.Verify] proves of versions, records, feed, history
 // and digests (I4), but in steps between which others commit, so that it may run
 // beside them for as long as the store is open. After each step it calls pause,

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 )
@@ -61,12 +60,6 @@ func (w *walk) isEndless() bool {
 	return w.moves > checkMovesMax || w.rounds > checkRoundsMax+len(w.ends)
 }
 
-// spanOf is the span of the versions of one key.
-func spanOf(key merge.Key) store.Span {
-	at := store.NewPosition(key, "")
-	return store.Span{After: at, UpTo: at + "\xff"}
-}
-
 // next returns the spans that are to be asked of, consecutive.
 func (w *walk) next() []store.Span {
 	switch {
@@ -103,20 +96,10 @@ func (w *walk) fill(m *Recon, r *store.Reader) error {
 			}
 			s.Mode, s.Count, s.Print = spanCompare, uint64(held.Count), held.print
 		}
-		if span.UpTo != "" {
-			s.Shared, s.Rest = bounds.shorten(string(span.UpTo))
-		}
+		s.Shared, s.Rest = bounds.end(span.UpTo)
 		m.Spans = append(m.Spans, s)
 	}
 	return nil
-}
-
-// told is a version that the peer listed.
-type told struct {
-	key merge.Key
-	pos store.Position
-	merge.Version
-	tag []byte
 }
 
 // take reads an answer up to the first thing in it that differs. Errors:
@@ -130,9 +113,14 @@ func (w *walk) take(r *store.Reader, m *ReconAnswer) error {
 	if err != nil {
 		return err
 	}
-	items, err := w.items(m)
+	items, err := m.listed(w.section)
 	if err != nil {
 		return err
+	}
+	for i := 1; i < len(items); i++ {
+		if items[i].pos <= items[i-1].pos {
+			return fmt.Errorf("%w: list is not in order at %s", ErrProtocol, items[i].key)
+		}
 	}
 	a := walkAnswer{walk: w, reader: r, items: items}
 	w.found = nil
@@ -182,38 +170,11 @@ func (w *walk) resume() {
 	w.at = max(w.at, spanOf(w.key).UpTo)
 }
 
-// items reads what the peer listed, by position. Errors: ErrProtocol.
-func (w *walk) items(m *ReconAnswer) ([]told, error) {
-	var orders chain
-	list := make([]told, 0, len(m.Items))
-	for i := range m.Items {
-		item := &m.Items[i]
-		order, err := orders.restore(item.Shared, item.Rest)
-		if err != nil {
-			return nil, err
-		}
-		t := told{tag: item.Tag}
-		if t.key, err = merge.ParseOrder(w.section, order); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
-		}
-		if t.Stamp, err = hlc.Unpack(item.Stamp); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
-		}
-		t.Writer = m.Writers[item.Writer]
-		t.pos = store.NewPosition(t.key, t.Writer)
-		if i > 0 && t.pos <= list[i-1].pos {
-			return nil, fmt.Errorf("%w: list is not in order at %s", ErrProtocol, t.key)
-		}
-		list = append(list, t)
-	}
-	return list, nil
-}
-
 // walkAnswer is one answer that is being read.
 type walkAnswer struct {
 	*walk
 	reader *store.Reader
-	items  []told
+	items  []listed
 }
 
 // region takes what was said of a part of a question. It reports whether it
@@ -222,22 +183,22 @@ func (a *walkAnswer) region(span, asked store.Span, said *ReconSpan) (differs bo
 	if said.Mode == spanCompare && !a.isList() {
 		return a.compared(span, asked, said)
 	}
-	listed := a.within(span)
-	if !a.isList() && len(listed) == 0 && span == asked {
+	there := a.within(span)
+	if !a.isList() && len(there) == 0 && span == asked {
 		return false, nil // equal
 	}
-	return a.unlike(span, listed)
+	return a.unlike(span, there)
 }
 
 // unlike looks for the first key that differs in a span of which the peer holds
-// what is listed.
-func (a *walkAnswer) unlike(span store.Span, listed []told) (differs bool, err error) {
-	key, differs, err := a.firstUnlike(span, listed)
+// what it listed.
+func (a *walkAnswer) unlike(span store.Span, there []listed) (differs bool, err error) {
+	key, differs, err := a.firstUnlike(span, there)
 	if !differs || err != nil {
 		return false, err
 	}
 	a.narrow = nil
-	a.found, err = a.difference(key, listed)
+	a.found, err = a.difference(key, there)
 	return true, err
 }
 
@@ -260,9 +221,9 @@ func (a *walkAnswer) compared(span, asked store.Span, said *ReconSpan) (differs 
 }
 
 // within returns what was listed of a span.
-func (a *walkAnswer) within(span store.Span) []told {
+func (a *walkAnswer) within(span store.Span) []listed {
 	after := func(p store.Position) int {
-		i, found := slices.BinarySearchFunc(a.items, p, func(t told, p store.Position) int { return cmp.Compare(t.pos, p) })
+		i, found := slices.BinarySearchFunc(a.items, p, func(t listed, p store.Position) int { return cmp.Compare(t.pos, p) })
 		if found {
 			i++
 		}
@@ -277,7 +238,7 @@ func (a *walkAnswer) within(span store.Span) []told {
 
 // firstUnlike compares what is held here of a span with all that the peer holds
 // of it, both by position, and returns the first key that differs.
-func (a *walkAnswer) firstUnlike(span store.Span, theirs []told) (key merge.Key, differs bool, err error) {
+func (a *walkAnswer) firstUnlike(span store.Span, theirs []listed) (key merge.Key, differs bool, err error) {
 	err = a.reader.Items(a.section, span, func(item store.Item) bool {
 		switch {
 		case len(theirs) > 0 && theirs[0].pos < item.Position:
@@ -295,22 +256,17 @@ func (a *walkAnswer) firstUnlike(span store.Span, theirs []told) (key merge.Key,
 	return key, differs, err
 }
 
-func (t *told) is(salt []byte, item merge.Hash) bool {
-	of := tagOf(salt, item)
-	return bytes.Equal(of[:], t.tag)
-}
-
 // difference tells which versions of a key one side alone holds.
-func (a *walkAnswer) difference(key merge.Key, listed []told) (*Difference, error) {
+func (a *walkAnswer) difference(key merge.Key, there []listed) (*Difference, error) {
 	held, err := a.reader.Held(key)
 	if err != nil {
 		return nil, err
 	}
-	theirs := slices.Clone(listed)
-	theirs = slices.DeleteFunc(theirs, func(t told) bool { return t.key != key })
+	theirs := slices.Clone(there)
+	theirs = slices.DeleteFunc(theirs, func(t listed) bool { return t.key != key })
 	d := &Difference{Key: key}
 	for _, h := range held {
-		isIt := func(t told) bool { return t.Writer == h.Writer && t.is(a.salt, h.Hash) }
+		isIt := func(t listed) bool { return t.Writer == h.Writer && t.is(a.salt, h.Hash) }
 		if slices.ContainsFunc(theirs, isIt) {
 			theirs = slices.DeleteFunc(theirs, isIt)
 		} else {

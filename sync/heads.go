@@ -21,14 +21,19 @@ const (
 // message, the sum and the count, so that it says nothing outside of its
 // exchange.
 func saltedRoot(salt []byte, s store.SectionState) []byte {
+	return saltedDigest(salt, s.Digest)[:rootBytes]
+}
+
+// saltedDigest is SHA-256 over salt, sum and count.
+func saltedDigest(salt []byte, d store.Digest) []byte {
 	h := sha256.New()
 	h.Write(salt)
-	sum := s.Sum.Bytes()
+	sum := d.Sum.Bytes()
 	h.Write(sum[:])
 	var count [8]byte
-	binary.BigEndian.PutUint64(count[:], uint64(s.Count))
+	binary.BigEndian.PutUint64(count[:], uint64(d.Count))
 	h.Write(count[:])
-	return h.Sum(nil)[:rootBytes]
+	return h.Sum(nil)
 }
 
 // heads composes the state of the shared sections that keep accepts and whose

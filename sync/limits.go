@@ -91,6 +91,12 @@ const (
 	// textBytesMax bounds reasons and other words of a peer.
 	textBytesMax = 256
 
+	// inlineBehindMin is how far behind a feed is when it is asked for records at
+	// once: nearer, gossip has brought most of them already.
+	inlineBehindMin = 256
+	// echoMin is from how many entries on a comparison costs less than a feed that
+	// has nothing new.
+	echoMin = 256
 	// pullsMax bounds the exchanges that one node pulls at a time; each holds
 	// up to stepsMax pages in memory.
 	pullsMax = 4

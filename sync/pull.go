@@ -16,15 +16,6 @@ const (
 	byRanges             // where digests differ: see reconciliation
 )
 
-const (
-	// inlineBehindMin is how far behind a feed is when it is asked for records at
-	// once: nearer, gossip has brought most of them already.
-	inlineBehindMin = 256
-	// echoMin is from how many entries on a comparison costs less than a feed that
-	// has nothing new.
-	echoMin = 256
-)
-
 // pull is one exchange that fetches what a peer has of one section. Pages of
 // it are steps that go to the store in order; the next page is asked for while
 // earlier ones are verified and stored.
@@ -314,6 +305,9 @@ func (e *Engine) finish(pl *pull) {
 	e.retire(pl)
 	mine, r := e.store.State(pl.section), p.remote.section(pl.section)
 	r.refused, r.served = pl.unclean, false
+	if at, ok := pl.reached(); ok && at >= r.head {
+		p.unwant(pl.section) // a greeting that came meanwhile wants what has come by now
+	}
 	switch {
 	case pl.mode == byRanges && pl.ranges.borrowed != (store.Span{}):
 		// Whoever lent it goes on.
@@ -332,6 +326,16 @@ func (e *Engine) finish(pl *pull) {
 	default:
 		p.compare = true
 	}
+}
+
+// reached returns the place in the peer's feed up to which everything was
+// received; ok is false for a pull that proves none.
+func (pl *pull) reached() (at uint64, ok bool) {
+	if pl.mode == byFeed {
+		return pl.after, !pl.unclean
+	}
+	rc := pl.ranges
+	return rc.from.Seq, !pl.unclean && !rc.exact && !rc.partial && rc.borrowed == (store.Span{})
 }
 
 // halt makes a pull of a peer that is busy ask no more. What came is kept: to

@@ -2,7 +2,6 @@ package sync
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/fleetsync/fleetd/hlc"
@@ -132,17 +131,8 @@ const (
 	tagBytes   = 6
 )
 
-// printOf is how a digest travels: 8 bytes of SHA-256 over salt, sum and count.
-func printOf(salt []byte, d store.Digest) []byte {
-	h := sha256.New()
-	h.Write(salt)
-	sum := d.Sum.Bytes()
-	h.Write(sum[:])
-	var count [8]byte
-	binary.BigEndian.PutUint64(count[:], uint64(d.Count))
-	h.Write(count[:])
-	return h.Sum(nil)[:printBytes]
-}
+// printOf is how the digest of a span travels.
+func printOf(salt []byte, d store.Digest) []byte { return saltedDigest(salt, d)[:printBytes] }
 
 // tag is a salted hash of an item hash.
 type tag [tagBytes]byte
@@ -189,6 +179,15 @@ func (c *chain) shorten(s string) (shared uint64, rest []byte) {
 	}
 	c.last = s
 	return uint64(n), []byte(s[n:])
+}
+
+// end is shorten for the end of a span, of which none at all is the end of the
+// section.
+func (c *chain) end(upTo store.Position) (shared uint64, rest []byte) {
+	if upTo == "" {
+		return 0, nil
+	}
+	return c.shorten(string(upTo))
 }
 
 // restore is the inverse of shorten. Errors: ErrProtocol.

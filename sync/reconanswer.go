@@ -51,7 +51,6 @@ type reconAnswerer struct {
 	answer   *ReconAnswer
 	parts    int            // into which what differs is divided
 	at       store.Position // how far the answer has come
-	ended    bool           // at is the end of the section
 	untold   bool           // of the last of it no span was written
 	cut      bool           // the answer became full within a span
 	bounds   chain
@@ -129,7 +128,7 @@ func (a *reconAnswerer) span(span store.Span, asked *ReconSpan, held *stated) er
 
 // skip moves on to a position: there is nothing to be compared up to there.
 func (a *reconAnswerer) skip(upTo store.Position) {
-	a.at, a.ended, a.untold = upTo, upTo == "", true
+	a.at, a.untold = upTo, true
 }
 
 // flush writes what was skipped, as one span.
@@ -142,15 +141,12 @@ func (a *reconAnswerer) flush() {
 // tell says what is held of a span that begins where the answer has come to.
 func (a *reconAnswerer) tell(upTo store.Position, held stated) {
 	a.flush()
-	a.at, a.ended = upTo, upTo == ""
+	a.at = upTo
 	a.put(ReconSpan{Mode: spanCompare, Count: uint64(held.Count), Print: held.print})
 }
 
 func (a *reconAnswerer) put(s ReconSpan) {
-	s.Shared, s.Rest = a.bounds.shorten(string(a.at))
-	if a.ended {
-		s.Shared, s.Rest = 0, nil
-	}
+	s.Shared, s.Rest = a.bounds.end(a.at)
 	a.answer.Spans = append(a.answer.Spans, s)
 	a.untold = false
 	a.size += spanOverhead + len(s.Rest) + len(s.Print)

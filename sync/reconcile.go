@@ -1,16 +1,12 @@
 package sync
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 
-	"github.com/fleetsync/fleetd/hlc"
-	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 )
 
@@ -33,16 +29,6 @@ type reconciliation struct {
 	lent     int        // gaps that other peers are asked for
 	lender   *pull      // the pull that lent the one gap of this
 	borrowed store.Span // what it was
-}
-
-// question is one span that is compared, or listed.
-type question struct {
-	store.Span
-	depth int  // divisions that led to it
-	list  bool // the peer holds few versions in it
-	tags  int  // with at most so many tags: more would cost more than they save
-	items int  // so many versions are likely to be listed
-	held  *store.Digest
 }
 
 func (e *Engine) reconcile(pl *pull, span store.Span, exact bool) {
@@ -100,72 +86,6 @@ func (e *Engine) salt() []byte {
 	return salt
 }
 
-// fillRecon writes as many questions as one message takes, and returns how many.
-func fillRecon(m *Recon, r *store.Reader, section merge.Section, ask []question) (asked int, err error) {
-	m.After = []byte(ask[0].After)
-	bounds, at, size, items := chain{last: string(m.After)}, ask[0].After, 0, 0
-	put := func(upTo store.Position, s ReconSpan) {
-		s.Shared, s.Rest = bounds.shorten(string(upTo))
-		if upTo == "" {
-			s.Shared, s.Rest = 0, nil
-		}
-		m.Spans = append(m.Spans, s)
-		at = upTo
-		size += spanOverhead + len(s.Rest) + len(s.Print)
-	}
-	for i := range ask {
-		q := &ask[i]
-		if asked == questionsMax || asked > 0 && (size >= reconBytesMax || items+q.items > refsMax) {
-			break // an answer that ends early has its questions asked again
-		}
-		items += q.items
-		if q.After != at {
-			put(q.After, ReconSpan{Mode: spanSkip})
-		}
-		s := ReconSpan{Mode: spanList}
-		if q.list {
-			s.Print, err = tagsOf(r, section, q, m.Salt)
-		} else {
-			s.Mode = spanCompare
-			s.Count, s.Print, err = q.statement(r, section, m)
-		}
-		if err != nil {
-			return 0, err
-		}
-		put(q.UpTo, s)
-		asked++
-	}
-	return asked, nil
-}
-
-// statement is what the question says of its span.
-func (q *question) statement(r *store.Reader, section merge.Section, m *Recon) (count uint64, print []byte, err error) {
-	if q.held != nil && !m.Exact {
-		return uint64(q.held.Count), printOf(m.Salt, *q.held), nil
-	}
-	held, err := state(r, section, q.Span, m.Salt, m.Exact)
-	return uint64(held.Count), held.print, err
-}
-
-// tagsOf returns the tags of what is held or parked in the span of a question,
-// none when they are too many.
-func tagsOf(r *store.Reader, section merge.Section, q *question, salt []byte) ([]byte, error) {
-	var tags []byte
-	add := func(item merge.Hash) bool {
-		t := tagOf(salt, item)
-		tags = append(tags, t[:]...)
-		return len(tags) <= q.tags*tagBytes
-	}
-	err := r.Items(section, q.Span, func(item store.Item) bool { return add(item.Hash) })
-	if err == nil {
-		err = r.ParkedIn(section, q.Span, func(_ merge.Key, item merge.Hash) bool { return add(item) })
-	}
-	if len(tags) > q.tags*tagBytes {
-		return nil, err
-	}
-	return tags, err
-}
-
 func (e *Engine) onReconAnswer(p *peer, m *ReconAnswer) {
 	if p.pull == nil || p.pull.ranges == nil || len(p.pull.ranges.asked) == 0 {
 		return
@@ -185,7 +105,7 @@ func (e *Engine) onReconAnswer(p *peer, m *ReconAnswer) {
 		rc.from = store.Cursor{Store: p.store, Incarnation: p.incarnation, Seq: m.Head}
 	}
 	rc.asked = nil
-	d := division{engine: e, pull: pl, asked: asked, message: m}
+	d := division{pull: pl, asked: asked, message: m}
 	err := e.store.View(func(r *store.Reader) error {
 		d.reader = r
 		return d.take(spans)
@@ -236,204 +156,6 @@ func (rc *reconciliation) bound() {
 	}
 }
 
-// division makes of one answer what follows from it.
-type division struct {
-	engine  *Engine
-	reader  *store.Reader
-	pull    *pull
-	asked   []question
-	message *ReconAnswer
-	ask     []question // by position
-	refs    []Ref
-	tags    []tag // of refs
-}
-
-func (d *division) take(spans []store.Span) error {
-	differing, err := d.compare(spans)
-	if err != nil {
-		return err
-	}
-	for i := range differing {
-		if err := d.follow(&differing[i], fanout(len(differing))); err != nil {
-			return err
-		}
-	}
-	if err := d.items(); err != nil {
-		return err
-	}
-	// What the answer did not come to is asked again, with what is held by then.
-	if end := spans[len(spans)-1].UpTo; end != "" {
-		for _, q := range d.asked {
-			if q.UpTo == "" || q.UpTo > end {
-				q.After, q.held = max(q.After, end), nil
-				d.ask = append(d.ask, q)
-			}
-		}
-	}
-	return nil
-}
-
-// differingSpan is one of which the peer holds other versions than this node.
-type differingSpan struct {
-	store.Span
-	held   stated // here
-	theirs uint64 // the number of versions there
-	parts  *siblings
-}
-
-// compare returns the spans of an answer that differ.
-func (d *division) compare(spans []store.Span) (differing []differingSpan, err error) {
-	rc := d.pull.ranges
-	of := map[*question]*siblings{}
-	for i, span := range spans {
-		told := &d.message.Spans[i]
-		if told.Mode != spanCompare || told.Count == 0 {
-			continue
-		}
-		q := d.question(span)
-		if q.list { // it is to list: were it to divide, that might have no end
-			continue
-		}
-		if of[q] == nil {
-			of[q] = &siblings{}
-		}
-		of[q].parts++
-		mine, err := state(d.reader, d.pull.section, span, rc.salt, rc.exact)
-		if err != nil {
-			return nil, err
-		}
-		if uint64(mine.Count) != told.Count || !bytes.Equal(mine.print, told.Print) {
-			of[q].differing++
-			differing = append(differing, differingSpan{span, mine, told.Count, of[q]})
-		}
-	}
-	return differing, nil
-}
-
-// follow decides what to do about a span that differs, which is divided into n
-// parts if at all.
-func (d *division) follow(s *differingSpan, n int) error {
-	span, theirs, dense := s.Span, s.theirs, s.parts.isDense()
-	depth := d.question(span).depth + 1
-	lacking := s.held.Count == 0
-	if lacking {
-		err := d.reader.ParkedIn(d.pull.section, span, func(merge.Key, merge.Hash) bool {
-			lacking = false
-			return false
-		})
-		if err != nil {
-			return err
-		}
-	}
-	switch {
-	case lacking && theirs >= gapCountMin:
-		d.pull.ranges.gaps = append(d.pull.ranges.gaps, span)
-		return nil
-	case lacking || theirs <= listCountMax || dense && theirs <= denseCountMax || depth >= depthMax:
-		n := int(min(theirs, refsMax))
-		q := question{Span: span, depth: depth, list: true, tags: tagsPerListed * n, items: n}
-		if !lacking && !dense {
-			q.items = min(n, listedLikely)
-		}
-		d.ask = append(d.ask, q)
-		return nil
-	}
-	parts, err := d.reader.Parts(d.pull.section, span, n)
-	if err != nil {
-		return err
-	}
-	after := span.After
-	for _, p := range parts {
-		d.ask = append(d.ask, question{Span: store.Span{After: after, UpTo: p.UpTo}, depth: depth, held: &p.Digest})
-		after = p.UpTo
-	}
-	return nil
-}
-
-// question returns the one that a span of the answer belongs to.
-func (d *division) question(span store.Span) *question {
-	at := sort.Search(len(d.asked), func(i int) bool { return d.asked[i].UpTo == "" || d.asked[i].UpTo > span.After })
-	return &d.asked[min(at, len(d.asked)-1)]
-}
-
-// siblings counts the parts into which the peer divided a span, and those that
-// differ.
-type siblings struct{ parts, differing int }
-
-// isDense reports whether so much differs that dividing further would only tell
-// the same of each part.
-func (s *siblings) isDense() bool { return s.parts >= denseParts && s.differing == s.parts }
-
-// items gathers the versions that the peer told of and that are neither held nor
-// covered nor parked here.
-func (d *division) items() error {
-	var orders chain
-	for i := range d.message.Items {
-		item := &d.message.Items[i]
-		order, err := orders.restore(item.Shared, item.Rest)
-		if err != nil {
-			return err
-		}
-		key, err := merge.ParseOrder(d.pull.section, order)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrProtocol, err)
-		}
-		stamp, err := hlc.Unpack(item.Stamp)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrProtocol, err)
-		}
-		writer := d.message.Writers[item.Writer]
-		known, err := isKnown(d.reader, key, merge.Version{Writer: writer, Stamp: stamp}, func(h merge.Hash) bool {
-			t := tagOf(d.pull.ranges.salt, h)
-			return bytes.Equal(t[:], item.Tag)
-		})
-		if err != nil {
-			return err
-		}
-		if !known {
-			d.refs = append(d.refs, Ref{Order: []byte(order), Writer: writer})
-			d.tags = append(d.tags, tag(item.Tag))
-		}
-	}
-	return d.byRefs()
-}
-
-// byRefs has the versions asked for by their keys when they lie so far apart
-// that looking for their tags would cost more.
-func (d *division) byRefs() error {
-	if len(d.refs) == 0 {
-		return nil
-	}
-	span := store.Span{After: store.Position(d.refs[0].before()), UpTo: store.Position(d.refs[len(d.refs)-1].position())}
-	between, err := d.reader.Digest(d.pull.section, span)
-	if between.Count > taggedSpread*int64(len(d.refs)) {
-		d.tags = nil
-	}
-	return err
-}
-
-// isKnown is Known for a version whose item hash is told by a tag alone.
-func isKnown(r *store.Reader, key merge.Key, v merge.Version, isIt func(merge.Hash) bool) (known bool, err error) {
-	held, err := r.Held(key)
-	if err != nil {
-		return false, err
-	}
-	for _, h := range held {
-		// Two versions of one writer and stamp differ in their hashes alone, as those
-		// of a machine that runs twice: only the record tells which covers which.
-		isTwin := h.Writer == v.Writer && h.Stamp == v.Stamp
-		if isIt(h.Hash) || !isTwin && merge.Covers(h.Version, v) {
-			return true, nil
-		}
-	}
-	at := store.NewPosition(key, "")
-	err = r.ParkedIn(key.Section(), store.Span{After: at, UpTo: at + "\xff"}, func(k merge.Key, item merge.Hash) bool {
-		known = k == key && isIt(item)
-		return !known
-	})
-	return known, err
-}
-
 // askAgain puts questions back whose answers will not come, or were dropped. What
 // followed from those answers goes: it would be asked of twice.
 func (rc *reconciliation) askAgain(questions []question) {
@@ -447,9 +169,4 @@ func (rc *reconciliation) askAgain(questions []question) {
 		at, _ := slices.BinarySearchFunc(rc.ask, q.After, func(o question, p store.Position) int { return cmp.Compare(o.After, p) })
 		rc.ask = slices.Insert(rc.ask, at, q)
 	}
-}
-
-// covers reports whether a span lies within that of the question.
-func (q *question) covers(s store.Span) bool {
-	return s.After >= q.After && (q.UpTo == "" || s.UpTo != "" && s.UpTo <= q.UpTo)
 }
