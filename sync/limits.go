@@ -164,7 +164,7 @@ const (
 	// is passed in order, without its record.
 	answerCost = 4 << 10
 	lookupCost = 512
-	spanCost   = 256
+	spanCost   = 2 << 10
 	scanCost   = 64
 	// checksMax bounds the peers that are checked at a time; others wait.
 	checksMax = 4
