@@ -61,7 +61,7 @@ func newExchange(c *corpus, a, b *store.Store) (*exchange, error) {
 		}
 		s := &side{id: c.writers[i].ID(), store: st, codec: codec}
 		s.engine = fleetsync.New(fleetsync.Config{
-			Self: s.id, Fleet: c.fleet, Share: fleetsync.DefaultShare, EventType: state.Indexer{}.EventType,
+			Self: s.id, Fleet: c.fleet, EventType: state.Indexer{}.EventType,
 			Rand: rand.Reader, Gossip: true, Now: x.now,
 		}, st, c)
 		x.sides[i] = s

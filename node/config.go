@@ -11,7 +11,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/multiformats/go-multiaddr"
 
-	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
@@ -66,6 +65,11 @@ type Config struct {
 	// have different roots; they are in sync in what both share. What was shared
 	// while it was true is not taken back.
 	ShareSessions bool
+	// ShareRules (share.rules) say of parts of what there is whether they stay on
+	// this machine, before ShareSessions does: the first rule that matches a
+	// section decides. Their text form is that of fleetsync.ParseSharingRule.
+	// Default none.
+	ShareRules []fleetsync.SharingRule
 	// StoreKind (store) is the engine below the store. Default badger.
 	StoreKind StoreKind
 
@@ -161,15 +165,9 @@ func validateListen(addr string) error {
 	return nil
 }
 
-// share is what the node offers to its fleet, and takes from it.
-func (c *Config) share() func(merge.Section) bool {
-	if !c.ShareSessions {
-		return fleetsync.DefaultShare
-	}
-	return func(s merge.Section) bool {
-		const sessions = "session"
-		return fleetsync.DefaultShare(s) || s.Family == sessions && s.Scope.Instance == ""
-	}
+// sharing is what the node offers to its fleet, and takes from it.
+func (c *Config) sharing() *fleetsync.Sharing {
+	return &fleetsync.Sharing{Sessions: c.ShareSessions, Rules: c.ShareRules}
 }
 
 func (c *Config) clock() func() time.Time {

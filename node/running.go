@@ -161,7 +161,7 @@ func (n *Node) assemble() (*running, error) {
 
 func (n *Node) newEngine() *fleetsync.Engine {
 	return fleetsync.New(fleetsync.Config{
-		Self: n.ID(), Fleet: n.Fleet(), Share: n.cfg.share(), EventType: state.Indexer{}.EventType,
+		Self: n.ID(), Fleet: n.Fleet(), Sharing: *n.cfg.sharing(), EventType: state.Indexer{}.EventType,
 		Rand: rand.Reader, Gossip: n.cfg.Gossip, HeartbeatEvery: n.cfg.HeartbeatEvery, Now: time.Now(),
 	}, n.store, n.admission)
 }
@@ -169,7 +169,7 @@ func (n *Node) newEngine() *fleetsync.Engine {
 func (n *Node) newGossip(r *running) *gossip {
 	return &gossip{
 		host: r.host, gater: n.gater, scores: n.scores, loop: r.loop, log: n.log,
-		topics: fleetsync.Topics(n.Fleet(), n.cfg.share()),
+		topics: fleetsync.Topics(n.Fleet(), n.cfg.sharing()),
 		queue:  make(chan fleetsync.Publish, publishQueueMax),
 		check: &gossipCheck{
 			self: r.host.ID(), fleet: n.Fleet(), gater: n.gater, admission: n.admission, store: n.store, verify: r.verify,

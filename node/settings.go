@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
 // Setting describes one key of the configuration.
@@ -50,6 +52,14 @@ func Settings() []Setting {
 		},
 		boolSetting("share.sessions", "share sessions with members where it is true too", func(c *Config) *bool { return &c.ShareSessions }),
 		{
+			Key: "share.rules", Help: "what stays on this machine, by family and scope; the first rule that matches decides",
+			get: func(c *Config) string { return joinRules(c.ShareRules) },
+			set: func(c *Config, v []string) (err error) {
+				c.ShareRules, err = parseRules(v)
+				return err
+			},
+		},
+		{
 			Key: "store", Help: "engine below the store: badger or memory",
 			get: func(c *Config) string { return string(c.StoreKind) },
 			set: func(c *Config, v []string) (err error) {
@@ -58,6 +68,25 @@ func Settings() []Setting {
 			},
 		},
 	}
+}
+
+func joinRules(rules []fleetsync.SharingRule) string {
+	texts := make([]string, len(rules))
+	for i := range rules {
+		texts[i] = rules[i].String()
+	}
+	return strings.Join(texts, ",")
+}
+
+func parseRules(texts []string) (rules []fleetsync.SharingRule, err error) {
+	for _, text := range texts {
+		rule, err := fleetsync.ParseSharingRule(text)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, rule)
+	}
+	return rules, nil
 }
 
 func boolSetting(key, help string, field func(*Config) *bool) Setting {
@@ -101,16 +130,27 @@ func parseOne[T any](values []string, parse func(string) (T, error), want string
 }
 
 // Set changes the setting of a key from its text form; a list is written with
-// commas. It checks the form only, Validate checks the value. Errors:
-// ErrConfig, naming the key.
+// commas, but for those within quotes. It checks the form only, Validate checks
+// the value. Errors: ErrConfig, naming the key.
 func (c *Config) Set(key, text string) error {
-	var values []string
-	for _, v := range strings.Split(text, ",") {
+	return c.set(key, splitList(text))
+}
+
+// splitList divides a list at its commas, but for those in quotes.
+func splitList(text string) (values []string) {
+	isQuoted, isEscaped := false, false
+	for _, v := range strings.FieldsFunc(text, func(r rune) bool {
+		if r == '"' && !isEscaped {
+			isQuoted = !isQuoted
+		}
+		isEscaped = r == '\\' && isQuoted && !isEscaped
+		return r == ',' && !isQuoted
+	}) {
 		if v = strings.TrimSpace(v); v != "" {
 			values = append(values, v)
 		}
 	}
-	return c.set(key, values)
+	return values
 }
 
 // Get returns the text form of a setting; ok is false for an unknown key.

@@ -127,9 +127,9 @@ func (n *Node) Root() string {
 // digest counts and digests the shared sections that hold something, all read
 // as one.
 func (n *Node) digest() (records int64, root string) {
-	share := n.cfg.share()
+	sharing := n.cfg.sharing()
 	shared := slices.DeleteFunc(n.store.Sections(), func(s store.SectionState) bool {
-		return s.Count == 0 || !share(s.Section)
+		return s.Count == 0 || !sharing.Shares(s.Section)
 	})
 	slices.SortFunc(shared, func(a, b store.SectionState) int { return strings.Compare(a.Section.ID(), b.Section.ID()) })
 	h := sha256.New()

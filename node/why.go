@@ -2,12 +2,16 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
+
+// withheldShown is how many of what a member does not share are named.
+const withheldShown = 5
 
 // explain adds to the state of a member that answers why it is so.
 func (m *Member) explain(s *fleetsync.PeerState) {
@@ -21,8 +25,15 @@ func (m *Member) explain(s *fleetsync.PeerState) {
 	if s.IsRefused {
 		m.because("there is no room here for more of it that is parked")
 	}
-	if len(s.Withholds) > 0 {
-		m.because("it does not share " + strings.Join(s.Withholds, ", "))
+	withheld := slices.Clone(s.Withholds)
+	for _, section := range s.WithholdsSections {
+		withheld = append(withheld, sectionName(section))
+	}
+	if more := len(withheld) - withheldShown; more > 0 {
+		withheld = append(withheld[:withheldShown], fmt.Sprintf("and %d more", more))
+	}
+	if len(withheld) > 0 {
+		m.because("it does not share " + strings.Join(withheld, ", "))
 	}
 }
 

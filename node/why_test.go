@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/node"
 	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/store"
@@ -36,6 +37,41 @@ func TestAStatusSaysThatVersionsOfAMemberAreParked(t *testing.T) {
 	})
 	if status.ParkedFor[store.ReasonFuture] != 1 || status.WantedBlobs != 0 {
 		t.Errorf("%+v", status)
+	}
+}
+
+// A member with rules keeps what they say to itself, and is in sync in the rest.
+func TestAStatusSaysWhichSectionAMemberDoesNotShare(t *testing.T) {
+	f := newFixture(t, func(c *node.Config) {
+		if filepath.Base(c.Dir) == "b" {
+			if err := c.Set("share.rules", `share memory project="secret, but not very", keep memory project=secret*`); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	a := f.found("a")
+	b := f.join(a, "b")
+	for _, project := range []string{"", "secret", "secret, but not very"} {
+		item := state.MemoryItem{ID: "in " + project, Scope: merge.Scope{Project: project}, Content: "text"}
+		if _, err := a.State().Memory().Write(t.Context(), item); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.eventually("b is in sync all the same", []*member{a, b}, func() bool {
+		members, err := a.Members(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.knows("in ") && members[1].State == node.MemberInSync && members[1].Why == "it does not share memory of secret"
+	})
+	for project, want := range map[string]int{"": 1, "secret": 0, "secret, but not very": 1} {
+		items, err := b.State().MemoryLibrary().List(t.Context(), merge.Scope{Project: project}, "")
+		if err != nil || len(items) != want {
+			t.Errorf("b has %d items of %q, want %d, %v", len(items), project, want, err)
+		}
+	}
+	if a.Root() == b.Root() {
+		t.Error("both have the same root")
 	}
 }
 

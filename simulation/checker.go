@@ -10,7 +10,6 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/store"
-	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
 // read reads the disk of a replica, running or not, past its faults.
@@ -71,7 +70,7 @@ func (c *Cluster) sharing(members []*Replica) func(merge.Section) bool {
 	return func(s merge.Section) bool {
 		all, asked := known[s]
 		if !asked {
-			all = fleetsync.DefaultShare(s) && !slices.ContainsFunc(members, func(r *Replica) bool { return s.Family == c.plan.Withheld[r.number] })
+			all = !slices.ContainsFunc(members, func(r *Replica) bool { return !r.planned.Shares(s) })
 			known[s] = all
 		}
 		return all

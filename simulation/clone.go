@@ -20,7 +20,7 @@ func (c *Cluster) clone(r, spare *Replica) {
 	spare.identity, spare.dialect = r.identity, r.dialect
 	spare.disk = newDisk(spare.disk.dice, c.cover)
 	spare.disk.restore(r.disk.Memory)
-	spare.withheld = r.withheld
+	spare.sharing = r.sharing
 	spare.skew, spare.strayed, spare.muteUntil = r.skew, r.strayed, r.muteUntil
 	spare.started, spare.newest = 1<<20, maps.Clone(r.newest) // its processes are others
 	c.model.newest[spare.number], c.model.reached[spare.number] = c.model.newest[r.number], c.model.reached[r.number]

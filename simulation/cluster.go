@@ -147,7 +147,9 @@ func (c *Cluster) add(number int, keys io.Reader) error {
 	r := &Replica{cluster: c, number: number, name: fmt.Sprintf("r%d", number)}
 	r.set(c.plan.Skews[number])
 	r.asked = map[int]question{}
-	r.newest, r.dialect, r.withheld = map[merge.Key]*written{}, c.newDialect(number), c.plan.Withheld[number]
+	r.newest, r.dialect = map[merge.Key]*written{}, c.newDialect(number)
+	r.planned = sharingBut(c.plan.Withheld[number])
+	r.sharing = r.planned
 	var err error
 	if r.identity, err = newIdentity(keys); err != nil {
 		return err
@@ -293,7 +295,7 @@ func (c *Cluster) mend(r *Replica) {
 		c.retire(r)
 	}
 	if r.gone {
-		r.withheld = c.plan.Withheld[r.number] // of what it wrote, others have the rest
+		r.sharing = r.planned // of what it wrote, others have the rest
 		return
 	}
 	c.countAbsence(r)
@@ -304,8 +306,8 @@ func (c *Cluster) mend(r *Replica) {
 		r.process.wake()
 	}
 	r.mendClock()
-	if r.withheld != c.plan.Withheld[r.number] { // what is shared is read at the start
-		r.withheld = c.plan.Withheld[r.number]
+	if r.sharing.withheld != r.planned.withheld { // what is shared is read at the start
+		r.sharing = r.planned
 		r.kill(0)
 	}
 	r.launch()

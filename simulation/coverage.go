@@ -101,6 +101,7 @@ const (
 	SometimesFastForward    Marker = "cursor fast-forward"
 	SometimesRefused        Marker = "refused room"
 	SometimesWithheld       Marker = "family withheld"
+	SometimesPartWithheld   Marker = "section withheld"
 	SometimesDamageNoticed  Marker = "damage noticed"
 	SometimesUnacknowledged Marker = "unacknowledged write kept"
 	SometimesOwnRead        Marker = "own write read"
@@ -211,7 +212,7 @@ func AllMarkers() []Marker {
 		SometimesFeed, SometimesPage, SometimesDivided, SometimesListed, SometimesCursorInvalid,
 		SometimesGossip, SometimesAnnounced, SometimesParked, SometimesParkedFuture, SometimesReleased,
 		SometimesConflict, SometimesDelete, SometimesRevival, SometimesTimeout, SometimesFastForward,
-		SometimesUnacknowledged, SometimesDamageNoticed, SometimesRefused, SometimesWithheld, SometimesOwnRead, SometimesForeignRead,
+		SometimesUnacknowledged, SometimesDamageNoticed, SometimesRefused, SometimesWithheld, SometimesPartWithheld, SometimesOwnRead, SometimesForeignRead,
 		SometimesRevised, SometimesReviseRefused, SometimesIncomplete, SometimesImport, SometimesBanished, SometimesBusy, SometimesDenied, SometimesJudged,
 	}
 }

@@ -124,7 +124,7 @@ func (p *planner) fleet() {
 	p.plan.Grants = make([]GrantMode, p.plan.Replicas)
 	p.plan.Withheld = make([]string, p.plan.Replicas)
 	if p.plan.Topology == Mesh && p.chance(0.1) {
-		p.plan.Withheld[p.replica()] = pick(p.dice, "skill", "memory")
+		p.plan.Withheld[p.replica()] = pick(p.dice, "skill", "memory", "memory/web", "skill/web")
 	}
 }
 

@@ -73,6 +73,7 @@ func (a *adversary) forgeHeads(h *fleetsync.Heads) {
 		h.Clock = pick(a.dice, 1, hlc.Timestamp{Wall: 1<<47 - 1}.Pack(), h.Clock)
 	case 1:
 		h.Withheld = []string{pick(a.dice, "fleet", "skill", "memory")}
+		h.WithheldSections = []string{a.someSection().ID()}
 	case 2:
 		h.After, h.To = pick(a.dice, "", "memory", "skill\x1f\x1f\x1f"), pick(a.dice, "", "memory", "zz")
 	case 3:

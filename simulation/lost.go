@@ -25,7 +25,7 @@ func (c *Cluster) retire(r *Replica) {
 	r.putBack() // the disk that it has may be another's
 	r.kill(c.dice.duration(0, 30*time.Second))
 	r.gone = true
-	r.withheld = c.plan.Withheld[r.number] // it cannot take back what it had shared
+	r.sharing = r.planned // it cannot take back what it had shared
 	r.note("is gone")
 	c.spread.gone(r)
 	c.mustRead(c.model.lost())

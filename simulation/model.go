@@ -6,7 +6,6 @@ import (
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
-	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
 // model knows every version that was ever made and which of them the fleet
@@ -208,8 +207,8 @@ func (m *model) offered(rec *merge.Record) bool {
 	if n < 0 {
 		return true // the fleet's root
 	}
-	section := rec.Key.Section()
-	return m.cluster.replicas[n].admitted() && fleetsync.DefaultShare(section) && section.Family != m.cluster.plan.Withheld[n]
+	r := m.cluster.replicas[n]
+	return r.admitted() && r.planned.Shares(rec.Key.Section())
 }
 
 // horizon returns the newest stamp of all versions, and of all that clocks have

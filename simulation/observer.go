@@ -45,6 +45,10 @@ func (o *observer) received(r *Replica, from int, m fleetsync.Message, frame []b
 		if len(m.Heads.Withheld) > 1 { // the session family always is
 			o.cover.sometimes(SometimesWithheld)
 		}
+	case *fleetsync.HelloAck:
+		if len(m.Heads.WithheldSections) > 0 {
+			o.cover.sometimes(SometimesPartWithheld)
+		}
 	case *fleetsync.CursorInvalid:
 		o.cover.sometimes(SometimesCursorInvalid)
 	case *fleetsync.Busy:

@@ -47,7 +47,8 @@ type Plan struct {
 	Grants []GrantMode
 	// Limits says by replica what its grant leaves out.
 	Limits []GrantLimit
-	// Withheld is by replica a family that it does not share; empty for none.
+	// Withheld is by replica what it does not share: a family, or what of it is in
+	// one project, as "memory/web"; empty for nothing.
 	Withheld []string
 	// Newer are the replicas that run a later build.
 	Newer []int
@@ -211,7 +212,7 @@ const (
 	ActPry           Act = "pry"            // it asks for what is not shared, For
 	ActMute          Act = "mute"           // it answers heartbeats and nothing else, For
 
-	ActShare      Act = "share"      // Replica shares all but a family from now on; Count says which, 0 for none
+	ActShare      Act = "share"      // Replica shares all but a part from now on; Count says which, 0 for none
 	ActUnreadable Act = "unreadable" // the next Count snapshots of Replica fail
 	ActCorrupt    Act = "corrupt"    // Count percent of what Replica sends to Peer is damaged, For
 	ActLossy      Act = "lossy"      // Count percent of what Replica sends to Peer vanishes, For

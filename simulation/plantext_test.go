@@ -171,7 +171,7 @@ func planByHand(t *rapid.T, pace time.Duration) simulation.Plan {
 	if slices.Max(plan.Limits) == simulation.LimitNone {
 		plan.Limits = nil
 	}
-	plan.Withheld[replica.Draw(t, "who")] = rapid.SampledFrom([]string{"", "skill", "memory"}).Draw(t, "withheld")
+	plan.Withheld[replica.Draw(t, "who")] = rapid.SampledFrom([]string{"", "skill", "memory", "memory/web"}).Draw(t, "withheld")
 	for range rapid.IntRange(0, 20).Draw(t, "steps") {
 		s := simulation.Step{
 			After: duration(0, pace, "after"), Act: rapid.SampledFrom(simulation.Acts()).Draw(t, "act"),

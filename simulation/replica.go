@@ -37,11 +37,12 @@ type Replica struct {
 	newest    map[merge.Key]*written // of each key what its disk has taken in
 	saying    *said                  // the write in hand; nil when nobody knows
 	dialect   *dialect               // nil: it runs this build
-	withheld  string                 // the family that it does not share
-	leftAt    time.Time              // when it went off the network
-	turning   spell                  // how much of what it is asked for it turns away
-	adversary *adversary             // nil: it is honest
-	asked     map[int]question       // by replica, its newest request
+	sharing   sharing                // what it shares, in its plan but for a while
+	planned   sharing
+	leftAt    time.Time        // when it went off the network
+	turning   spell            // how much of what it is asked for it turns away
+	adversary *adversary       // nil: it is honest
+	asked     map[int]question // by replica, its newest request
 }
 
 // process is what a restart loses.
@@ -90,7 +91,7 @@ func (r *Replica) Engine() *fleetsync.Engine { return r.process.engine }
 
 // shares reports whether the replica shares a section.
 func (r *Replica) shares(s merge.Section) bool {
-	return fleetsync.DefaultShare(s) && s.Family != r.withheld
+	return r.sharing.Shares(s)
 }
 
 // replicaClock is the replica's clock as package state takes it.
@@ -137,7 +138,7 @@ func (r *Replica) start() error {
 		return fmt.Errorf("replica %d: learn: %w", r.number, err)
 	}
 	p.engine = fleetsync.New(fleetsync.Config{
-		Self: r.ID(), Fleet: c.charter.fleet, Share: r.shares, EventType: state.Indexer{}.EventType,
+		Self: r.ID(), Fleet: c.charter.fleet, Sharing: r.sharing.Sharing, EventType: state.Indexer{}.EventType,
 		Rand: random, Gossip: c.plan.Gossip, Now: p.began,
 		HeartbeatEvery: c.plan.HeartbeatEvery, RequestTimeout: c.plan.RequestTimeout,
 		PageBytes: c.plan.PageBytes, AnswerRate: c.plan.answerRate(),

@@ -184,8 +184,8 @@ func (s *setting) check() error {
 		}
 		return nil
 	case *string:
-		if strings.ContainsFunc(*v, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }) {
-			return fmt.Errorf("%s is %.60q: it has lower-case letters, digits and - alone", s.name, *v)
+		if strings.ContainsFunc(*v, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '/' }) {
+			return fmt.Errorf("%s is %.60q: it has lower-case letters, digits, - and / alone", s.name, *v)
 		}
 		return nil
 	}

@@ -2,20 +2,40 @@ package simulation
 
 import (
 	"slices"
+	"strings"
 	"time"
+
+	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
-// unshared are the families that ActShare can switch off, by the step's Count;
-// the first is none.
-var unshared = [...]string{"", "skill", "memory", "note"}
+// sharing is what a replica shares.
+type sharing struct {
+	fleetsync.Sharing
+	withheld string // see Plan.Withheld
+}
 
-// switchSharing lets a replica share everything but one family from now on. A
-// node learns what it shares when it starts.
-func (c *Cluster) switchSharing(r *Replica, family string) {
-	if r.withheld == family {
+// sharingBut is the sharing of what keeps one part to itself, as Plan.Withheld
+// names it.
+func sharingBut(withheld string) sharing {
+	s := sharing{withheld: withheld}
+	if withheld != "" {
+		family, project, isInProject := strings.Cut(withheld, "/")
+		s.Rules = []fleetsync.SharingRule{{Keep: true, Family: family, Project: fleetsync.Pattern{IsSet: isInProject, Text: project}}}
+	}
+	return s
+}
+
+// unshared are the parts that ActShare can switch off, by the step's Count; the
+// first is none.
+var unshared = [...]string{"", "skill", "memory", "note", "memory/web", "skill/web"}
+
+// switchSharing lets a replica share everything but one part from now on. A node
+// learns what it shares when it starts.
+func (c *Cluster) switchSharing(r *Replica, withheld string) {
+	if r.sharing.withheld == withheld {
 		return
 	}
-	r.withheld = family
+	r.sharing = sharingBut(withheld)
 	if r.process == nil {
 		return
 	}
@@ -24,9 +44,9 @@ func (c *Cluster) switchSharing(r *Replica, family string) {
 	r.launch()
 }
 
-// sharing draws replicas that stop sharing a family and begin again.
+// sharing draws replicas that stop sharing a part and begin again.
 func (p *planner) sharing() {
-	withheld := slices.ContainsFunc(p.plan.Withheld, func(family string) bool { return family != "" })
+	withheld := slices.ContainsFunc(p.plan.Withheld, func(part string) bool { return part != "" })
 	if withheld || !p.chance(0.25) {
 		return
 	}

@@ -15,7 +15,7 @@ func (e *Engine) audit() {
 	p := e.peers[e.order[e.random(len(e.order))]]
 	var equal []ownSection
 	for _, own := range e.sections() {
-		if r := p.remote.of[own.Section]; own.Count > 0 && r != nil && r.isEqual && r.equal.Sum == own.Sum {
+		if r := p.remote.of[own.Section]; own.Count > 0 && r != nil && r.isEqual && !p.withholds(own.Section) && r.equal.Sum == own.Sum {
 			equal = append(equal, own)
 		}
 	}

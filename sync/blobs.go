@@ -116,7 +116,7 @@ func (e *Engine) beginFetch(w *store.WantedBlob) {
 	for i := range e.order {
 		p := e.peers[e.order[(first+i)%len(e.order)]]
 		for _, section := range w.Sections {
-			if !p.greeted || !e.cfg.Share(section) || p.withholds(section) || e.isAbsent(p, section, w.Hash) {
+			if !p.greeted || !e.cfg.Sharing.Shares(section) || p.withholds(section) || e.isAbsent(p, section, w.Hash) {
 				continue
 			}
 			if !e.isFree(p) || slices.ContainsFunc(e.blobs.fetches, func(f *fetch) bool { return f.peer == p }) {

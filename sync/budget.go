@@ -67,7 +67,7 @@ func (e *Engine) mayCompare(p *peer, h *Heads) bool {
 		e.counters.HeadsIgnored++
 		return false
 	}
-	b.charge(max(compareCost, len(h.Sections)+len(e.ownWithin(h))))
+	b.charge(max(compareCost, len(h.Sections)+len(h.WithheldSections)+len(e.ownWithin(h))))
 	return true
 }
 

@@ -171,7 +171,7 @@ func TestCase39TopicsOfManyScopes(t *testing.T) {
 		records = append(records, sealAt(t, "a", key, nil, 1000))
 	}
 	a.engine.Local(store.Commit{Path: store.PathLocal, Records: records})
-	topics := fleetsync.Topics(merge.FleetID{}, fleetsync.DefaultShare)
+	topics := fleetsync.Topics(merge.FleetID{}, &fleetsync.Sharing{})
 	used := map[string]bool{}
 	for _, p := range a.engine.Drain().Publish {
 		used[p.Topic] = true

@@ -127,7 +127,7 @@ func (e *Engine) sectionsWith(p *peer) []merge.Section {
 		all[own.Section] = own.Count > 0
 	}
 	for section, r := range p.remote.of {
-		all[section] = all[section] || r.count > 0 && e.cfg.Share(section)
+		all[section] = all[section] || r.count > 0 && e.cfg.Sharing.Shares(section)
 	}
 	var list []merge.Section
 	for section, holds := range all {

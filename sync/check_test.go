@@ -208,7 +208,7 @@ func TestACheckOfAFleetThatWrites(t *testing.T) {
 // moment ago counts, and what either side keeps to itself does not.
 func TestACheckFindsASectionThatThePeerAloneHas(t *testing.T) {
 	m, a, b := pair(t, 0)
-	b.share = func(s merge.Section) bool { return s.Family != "note" }
+	b.share = sharingBy(t, "keep note")
 	m.open(b)
 	m.connect("a", "b")
 	m.settle(1)

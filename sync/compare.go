@@ -2,7 +2,6 @@ package sync
 
 import (
 	"bytes"
-	"slices"
 	"time"
 
 	"github.com/fleetsync/fleetd/hlc"
@@ -15,18 +14,18 @@ import (
 // store; the message then counts as lost.
 func (e *Engine) takeHeads(p *peer, h *Heads) (differing map[merge.Section]bool, err error) {
 	p.clock, _ = hlc.Unpack(h.Clock)
-	p.withheld = h.Withheld
 	if h.Time > 0 {
 		p.skew = time.Duration(int64(h.Time)-e.store.Clock().Wall()) * time.Millisecond
 	}
 	p.remote.messages++
+	e.takeWithheld(p, h)
 	differing = map[merge.Section]bool{}
 	err = e.store.View(func(r *store.Reader) error {
 		for i := range h.Sections {
 			section, err := merge.ParseSectionID(h.Sections[i].Section)
 			switch {
 			case err != nil:
-			case !e.cfg.Share(section):
+			case !e.cfg.Sharing.Shares(section):
 				e.withhold(section.Family)
 			case e.takeHead(p, h, &h.Sections[i], section, r):
 				differing[section] = true
@@ -70,17 +69,6 @@ func (e *Engine) takeHead(p *peer, h *Heads, told *SectionHead, section merge.Se
 type place struct {
 	store.Cursor
 	isKnown bool
-}
-
-// withhold notes a family that is not shared here, once a peer or this build
-// has named it, so that partners do not wait for it.
-func (e *Engine) withhold(family string) {
-	if e.cfg.Share(merge.Section{Family: family}) || len(e.withheld) == sectionsMax {
-		return // a scope of it is withheld, not the family
-	}
-	if at, found := slices.BinarySearch(e.withheld, family); !found {
-		e.withheld = slices.Insert(e.withheld, at, family)
-	}
 }
 
 // differs notes that a section was seen to differ.

@@ -10,16 +10,15 @@ import (
 // PeerID names a peer: the instance id that its connection proved.
 type PeerID = merge.InstanceID
 
-// Config is what an engine needs to know of its node. Self, Fleet, Share,
-// EventType and Rand are required.
+// Config is what an engine needs to know of its node. Self, Fleet, EventType and
+// Rand are required.
 type Config struct {
 	// Self is this node's instance.
 	Self PeerID
 	// Fleet is the fleet that it belongs to; peers of another are refused.
 	Fleet merge.FleetID
-	// Share says whether a section is offered to and fetched from peers.
-	// DefaultShare is the rule of an unconfigured node. It is pure.
-	Share func(merge.Section) bool
+	// Sharing says which sections are offered to and fetched from peers.
+	Sharing Sharing
 	// EventType names the event that a record makes, from its kind and whether
 	// it is a delete. It is pure.
 	EventType func(kind string, deleted bool) string
@@ -45,12 +44,6 @@ type Config struct {
 	// differences count: whoever gives it must not follow a clock that is set.
 	// What time of day it is, the store's clock says.
 	Now time.Time
-}
-
-// DefaultShare shares every family but session, in every scope without an
-// instance.
-func DefaultShare(s merge.Section) bool {
-	return s.Scope.Instance == "" && s.Family != "session"
 }
 
 // Admission decides what may be merged. Implementations are safe for

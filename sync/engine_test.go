@@ -278,7 +278,7 @@ func TestThousandsOfSectionsAreCompared(t *testing.T) {
 func TestAWithheldFamilyIsNoDifference(t *testing.T) {
 	m := newMesh(t, false)
 	a, b := m.add("a", openly{}), m.add("b", openly{})
-	b.share = func(s merge.Section) bool { return s.Family != "notes" }
+	b.share = sharingBy(t, "keep notes")
 	m.reopen(b)
 	m.write(a, "item", "text")
 	m.writeKey(a, merge.Key{Kind: "notes", ID: "private to a"}, "text")

@@ -34,7 +34,7 @@ func FuzzReceive(f *testing.F) {
 			t.Fatal(err)
 		}
 		engine := fleetsync.New(fleetsync.Config{
-			Self: "a", Share: fleetsync.DefaultShare, EventType: func(kind string, _ bool) string { return kind },
+			Self: "a", EventType: func(kind string, _ bool) string { return kind },
 			// The first eight bytes say where requests are numbered from.
 			Rand: io.MultiReader(bytes.NewReader(make([]byte, 8)), rng), Now: now,
 		}, st, openly{})

@@ -93,12 +93,12 @@ func Topic(fleet merge.FleetID, family string) string {
 	return "/fleet/" + hex.EncodeToString(fleet[:8]) + "/" + name
 }
 
-// Topics returns every topic of a fleet whose family share accepts, asked with
-// the global scope.
-func Topics(fleet merge.FleetID, share func(merge.Section) bool) []string {
+// Topics returns every topic of a fleet in which something may come that is
+// shared.
+func Topics(fleet merge.FleetID, sharing *Sharing) []string {
 	topics := []string{Topic(fleet, topicOther)}
 	for _, f := range topicFamilies {
-		if share(merge.Section{Family: f}) {
+		if sharing.SharesFamily(f) {
 			topics = append(topics, Topic(fleet, f))
 		}
 	}
@@ -127,7 +127,7 @@ const eventOverhead = 128
 func composeGossip(cfg *Config, records []merge.Record) []Publish {
 	c := composer{cfg: cfg}
 	for i := range records {
-		if r := &records[i]; cfg.Share(r.Key.Section()) {
+		if r := &records[i]; cfg.Sharing.Shares(r.Key.Section()) {
 			c.add(r)
 		}
 	}

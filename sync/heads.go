@@ -91,7 +91,7 @@ func (e *Engine) sections() []ownSection {
 	for _, s := range e.store.Sections() {
 		id, known := o.ids[s.Section]
 		if !known {
-			if e.cfg.Share(s.Section) {
+			if e.cfg.Sharing.Shares(s.Section) {
 				id = s.Section.ID()
 			}
 			o.ids[s.Section] = id

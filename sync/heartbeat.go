@@ -56,7 +56,9 @@ func (e *Engine) onHello(p *peer, m *Hello, answer bool) {
 	p.greeted = true
 	p.store, p.incarnation = store.ID(m.Store), opened
 	if answer {
-		e.send(p, &HelloAck{Hello: e.hello()})
+		ack := HelloAck{Hello: e.hello()}
+		ack.Heads.WithheldSections = e.withheldOf(&m.Heads)
+		e.send(p, &ack)
 	}
 	differing, err := e.takeHeads(p, &m.Heads)
 	if err == nil {
@@ -130,6 +132,7 @@ func (e *Engine) onHeartbeat(p *peer, m *Heartbeat) {
 // nothing is held here.
 func (e *Engine) answer(asked *Heads, differing map[merge.Section]bool) Heads {
 	h, _ := e.heads(asked.After, func(s merge.Section) bool { return differing[s] })
+	h.WithheldSections = e.withheldOf(asked)
 	listed := sectionsOf(&h)
 	for _, section := range sortedSections(differing) {
 		if !listed[section] && h.speaksOf(section) {
@@ -150,7 +153,7 @@ func (e *Engine) answer(asked *Heads, differing map[merge.Section]bool) Heads {
 // was sent and is not listed is equal.
 func (e *Engine) takeEcho(p *peer, m *Heartbeat) {
 	for section, state := range p.sent[string(m.Echo)] { // empty for an older heartbeat
-		if !p.remote.isTold(section) && m.Heads.speaksOf(section) {
+		if !p.remote.isTold(section) && !p.withholds(section) && m.Heads.speaksOf(section) {
 			r := p.remote.section(section)
 			r.known = true
 			r.becameEqual(state)

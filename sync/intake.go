@@ -210,7 +210,7 @@ func (e *Engine) judge(records []*merge.Record) store.Batch {
 func (e *Engine) Gossip(from PeerID, g GossipBatch) {
 	e.counters.GossipReceived++
 	for _, r := range g.Records {
-		if !e.cfg.Share(r.Key.Section()) || e.admission.Check(r) != nil {
+		if !e.cfg.Sharing.Shares(r.Key.Section()) || e.admission.Check(r) != nil {
 			continue
 		}
 		if len(e.gossiped) >= gossipPendingMax {
@@ -221,7 +221,7 @@ func (e *Engine) Gossip(from PeerID, g GossipBatch) {
 	}
 	if p := e.peers[from]; p != nil && p.greeted {
 		for _, s := range g.Announced {
-			if e.cfg.Share(s) {
+			if e.cfg.Sharing.Shares(s) {
 				p.want(wish{section: s})
 			}
 		}

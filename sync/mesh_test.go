@@ -21,7 +21,7 @@ type node struct {
 	store  *store.Store
 	disk   *store.Memory
 	gate   fleetsync.Admission
-	share  func(merge.Section) bool // nil for DefaultShare
+	share  fleetsync.Sharing
 	fleet  merge.FleetID
 	writes int
 }
@@ -108,12 +108,8 @@ func (m *mesh) open(n *node) {
 	}
 	m.t.Cleanup(func() { _ = st.Close() })
 	n.store = st
-	share := n.share
-	if share == nil {
-		share = fleetsync.DefaultShare
-	}
 	n.engine = fleetsync.New(fleetsync.Config{
-		Self: n.id, Fleet: n.fleet, Share: share, EventType: func(kind string, _ bool) string { return kind },
+		Self: n.id, Fleet: n.fleet, Sharing: n.share, EventType: func(kind string, _ bool) string { return kind },
 		Rand: readFrom{rng}, Gossip: m.gossip, Now: m.now, AnswerRate: m.answerRate, PageBytes: m.pageBytes,
 	}, st, n.gate)
 }

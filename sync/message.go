@@ -49,7 +49,7 @@ type Heads struct {
 	Clock uint64 `cbor:"2,keyasint"`
 	// Sections are the heads, at most 1,024.
 	Sections []SectionHead `cbor:"3,keyasint"`
-	// Withheld are families that the sender does not share.
+	// Withheld are families of which the sender shares nothing.
 	Withheld []string `cbor:"4,keyasint,omitempty"`
 	// After and To bound the section ids that the list speaks of: those above
 	// After, up to To. Empty means unbounded. Several messages speak of more
@@ -59,6 +59,10 @@ type Heads struct {
 	// Time is what the sender's own clock says, in milliseconds since 1970, so
 	// that a wrong one can be named. Nothing is decided by it.
 	Time uint64 `cbor:"7,keyasint,omitempty"`
+	// WithheldSections, in an answer, are the ids of those sections of the message
+	// that is answered which the sender does not share, of families of which it
+	// shares others.
+	WithheldSections []string `cbor:"8,keyasint,omitempty"`
 }
 
 // speaksOf reports whether a section lies within the bounds of the list.

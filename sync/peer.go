@@ -20,7 +20,7 @@ type peer struct {
 	incarnation store.Incarnation
 	clock       hlc.Timestamp
 	skew        time.Duration
-	withheld    []string
+	withheld    []string // families that it does not share
 
 	remote remotes
 	// sent is what the messages of the last heartbeat told, by their salts.
@@ -48,7 +48,9 @@ type peer struct {
 type remote struct {
 	section merge.Section
 	id      string // of the section
-	told    uint64 // the last message that listed it, by remotes.messages
+	// The last message that listed it, and that said that it is not shared, by
+	// remotes.messages.
+	told, withheld uint64
 
 	head, count uint64
 	known       bool // the peer told its state
@@ -92,8 +94,6 @@ type wish struct {
 func newPeer(id PeerID, now time.Time, b *budgets) *peer {
 	return &peer{id: id, heardAt: now, remote: newRemotes(), paused: map[merge.Section]*pull{}, budgets: b, pace: newPace(), absent: map[merge.Hash]absence{}}
 }
-
-func (p *peer) withholds(s merge.Section) bool { return slices.Contains(p.withheld, s.Family) }
 
 // want notes a section to be pulled, fleet statements before all else.
 func (p *peer) want(w wish) { p.wants.add(w) }

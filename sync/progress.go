@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"slices"
+
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 )
@@ -52,7 +54,13 @@ func (e *Engine) tellWhy(st *PeerState, p *peer, mine []ownSection) {
 	st.IsWaiting = p.pull == nil && len(p.wants.list) > 0
 	st.IsBusy = e.now.Before(p.busyUntil)
 	for _, own := range mine {
-		if f := own.Section.Family; own.Count > 0 && p.withholds(own.Section) && (len(st.Withholds) == 0 || st.Withholds[len(st.Withholds)-1] != f) {
+		if own.Count == 0 || !p.withholds(own.Section) {
+			continue
+		}
+		switch f := own.Section.Family; {
+		case !slices.Contains(p.withheld, f):
+			st.WithholdsSections = append(st.WithholdsSections, own.Section)
+		case !slices.Contains(st.Withholds, f):
 			st.Withholds = append(st.Withholds, f) // sections are in order of their families
 		}
 	}

@@ -44,7 +44,7 @@ func TestAPullTellsHowFarItHasCome(t *testing.T) {
 
 func TestAPeerStateSaysWhy(t *testing.T) {
 	m, a, b := pair(t, 0)
-	b.share = func(s merge.Section) bool { return s.Family != "note" && fleetsync.DefaultShare(s) }
+	b.share = sharingBy(t, "keep note")
 	m.open(b)
 	difference{onlyA: 3, onlyB: 100}.fill(t, a, b)
 	m.writeKey(a, merge.Key{Kind: "note", ID: "own"}, "text")

@@ -49,7 +49,7 @@ func newPullerBy(t *testing.T, disk store.Engine, wall func() time.Time) (*fleet
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	engine := fleetsync.New(fleetsync.Config{
-		Self: "a", Share: fleetsync.DefaultShare, Rand: rng, Gossip: true, Now: wall(),
+		Self: "a", Rand: rng, Gossip: true, Now: wall(),
 		EventType: func(kind string, _ bool) string { return kind },
 	}, st, openly{})
 	engine.Connected("b")
@@ -144,7 +144,7 @@ func TestProcessesNumberTheirRequestsApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		engine := fleetsync.New(fleetsync.Config{Self: "a", Share: fleetsync.DefaultShare, Rand: rng}, st, openly{})
+		engine := fleetsync.New(fleetsync.Config{Self: "a", Rand: rng}, st, openly{})
 		engine.Connected("b")
 		greet(engine)
 		for _, s := range engine.Drain().Send {

@@ -15,7 +15,7 @@ import (
 // requests.
 func (e *Engine) serve(p *peer, id uint64, sectionID string, answer func(*responder) (Message, error)) {
 	section, err := merge.ParseSectionID(sectionID)
-	if err != nil || !e.cfg.Share(section) {
+	if err != nil || !e.cfg.Sharing.Shares(section) {
 		e.send(p, &Error{ID: id, Code: CodeNotShared})
 		return
 	}

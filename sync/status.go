@@ -57,8 +57,10 @@ type PeerState struct {
 	IsBusy bool
 	// IsRefused says that some of its versions found no room among the parked here.
 	IsRefused bool
-	// Withholds are the families that this node shares and it does not, ascending.
-	Withholds []string
+	// Withholds are the families that this node shares and it does not, and
+	// WithholdsSections such sections of others, both ascending.
+	Withholds         []string
+	WithholdsSections []merge.Section
 }
 
 // Peers returns the state of every connected peer, by id.
@@ -100,7 +102,7 @@ func (e *Engine) peerState(p *peer, mine []ownSection, reader *store.Reader) Pee
 		}
 	}
 	for section, r := range p.remote.of {
-		if !held[section] && r.count > 0 && e.cfg.Share(section) {
+		if !held[section] && r.count > 0 && e.cfg.Sharing.Shares(section) {
 			st.addDifference(p, r, store.SectionState{Section: section}, reader)
 		}
 	}

@@ -103,7 +103,7 @@ func TestTranscripts(t *testing.T) {
 	for name, hold := range map[string]func(*testing.T) *transcript{
 		"greeting": greetingOfEquals, "lost-message": lostMessage, "cold-join": coldJoin, "never-met": neverMet,
 		"never-met-clustered": neverMetClustered, "lost-tail": lostTail, "busy": busyPeer, "blob": blobFetched,
-		"audit": audited, "another-fleet": anotherFleet,
+		"audit": audited, "another-fleet": anotherFleet, "not-shared": notShared,
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := hold(t)
@@ -132,6 +132,21 @@ the other's from its own sum: they are equal, nothing is asked for, and both cur
 other's head. From then on a heartbeat each interval says so, and its answer lists nothing.`)
 	tr.meet()
 	tr.share(3)
+	tr.connect("anna", "ben")
+	tr.pass(11 * time.Second)
+	return tr
+}
+
+func notShared(t *testing.T) *transcript {
+	t.Helper()
+	tr := newTranscript(t, false, `Anna has memory of the project secret, and Ben a rule that keeps it to himself. His greeting does
+not name it; his answers to her, who has named it, do: she waits for nothing, and the rest is equal.`)
+	tr.meet()
+	tr.ben.share = sharingBy(t, "keep memory project=secret")
+	tr.open(tr.ben)
+	tr.share(2)
+	tr.writeKey(tr.anna, merge.Key{Kind: "memory", Scope: merge.Scope{Project: "secret"}, ID: "plan"}, "text")
+	tr.writeKey(tr.ben, merge.Key{Kind: "memory", Scope: merge.Scope{Project: "secret"}, ID: "own"}, "text")
 	tr.connect("anna", "ben")
 	tr.pass(11 * time.Second)
 	return tr

@@ -38,7 +38,7 @@ func newCrowd(t *testing.T) *crowd {
 	}
 	t.Cleanup(func() { _ = c.store.Close() })
 	c.engine = fleetsync.New(fleetsync.Config{
-		Self: "self", Share: fleetsync.DefaultShare, Rand: rng, Now: c.now,
+		Self: "self", Rand: rng, Now: c.now,
 		EventType: func(kind string, _ bool) string { return kind },
 	}, c.store, openly{})
 	return c

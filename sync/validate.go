@@ -23,7 +23,7 @@ func (m *Heartbeat) validate() error {
 }
 
 func (h *Heads) validate() error {
-	if len(h.Salt) != saltBytes || len(h.Sections) > sectionsMax || len(h.Withheld) > sectionsMax {
+	if len(h.Salt) != saltBytes || len(h.Sections) > sectionsMax || max(len(h.Withheld), len(h.WithheldSections)) > sectionsMax {
 		return fmt.Errorf("%w: heads with %d bytes of salt, %d sections", ErrMalformed, len(h.Salt), len(h.Sections))
 	}
 	if _, err := hlc.Unpack(h.Clock); err != nil {
@@ -31,6 +31,11 @@ func (h *Heads) validate() error {
 	}
 	if h.Time > hlc.WallMax {
 		return fmt.Errorf("%w: time %d", ErrMalformed, h.Time)
+	}
+	for _, id := range h.WithheldSections {
+		if _, err := merge.ParseSectionID(id); err != nil {
+			return fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
 	}
 	for _, s := range h.Sections {
 		if _, err := merge.ParseSectionID(s.Section); err != nil {

@@ -118,6 +118,18 @@ func addVectors(t *testing.T, codec *fleetsync.Codec) {
 		t.Fatal(err)
 	}
 	addVector(t, "heartbeat-time", "a heartbeat that tells what its sender's clock says", "ok", append([]byte{byte(fleetsync.TypeHeartbeat), 0}, payload...))
+	withheld := &fleetsync.HelloAck{Hello: fleetsync.Hello{Fleet: make([]byte, 32), Store: make([]byte, 16), Incarnation: 1, Heads: fleetsync.Heads{
+		Salt: salt, Sections: []fleetsync.SectionHead{}, WithheldSections: []string{"memory\x1f\x1fsecret\x1f"},
+	}}}
+	if payload, err = merge.Marshal(withheld); err != nil {
+		t.Fatal(err)
+	}
+	addVector(t, "helloack-withheld-section", "an answer of one who does not share a section that it was told of", "ok", append([]byte{byte(fleetsync.TypeHelloAck), 0}, payload...))
+	withheld.Heads.WithheldSections = []string{"memory"}
+	if payload, err = merge.Marshal(withheld); err != nil {
+		t.Fatal(err)
+	}
+	addVector(t, "helloack-withheld-family", "a family among the sections that are withheld", "malformed", append([]byte{byte(fleetsync.TypeHelloAck), 0}, payload...))
 	long, err := codec.Encode(&fleetsync.Page{ID: 1, Records: [][]byte{bytes.Repeat([]byte("skill "), 300)}, Done: true, Sum: make([]byte, 32)})
 	if err != nil {
 		t.Fatal(err)

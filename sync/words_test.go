@@ -133,9 +133,18 @@ func ofHello(m *fleetsync.Hello) string {
 func ofHeads(h *fleetsync.Heads) string {
 	var heads []string
 	for _, s := range h.Sections {
-		heads = append(heads, fmt.Sprintf("%s %s at %d root %s", family(s.Section), versionsIn(s.Count), s.Head, short(s.Root)))
+		heads = append(heads, fmt.Sprintf("%s %s at %d root %s", sectionName(s.Section), versionsIn(s.Count), s.Head, short(s.Root)))
 	}
-	return list(heads)
+	var withheld []string
+	for _, id := range h.WithheldSections {
+		withheld = append(withheld, ", not shared: "+sectionName(id))
+	}
+	return list(heads) + strings.Join(withheld, "")
+}
+
+// sectionName is a family, of a project if it is in one.
+func sectionName(id string) string {
+	return strings.ReplaceAll(strings.Trim(id, "\x1f"), "\x1f\x1f", " of ")
 }
 
 // spans names consecutive spans by where they begin and end.
