@@ -90,13 +90,19 @@ func (c *Cluster) checkCursor(r, peer *Replica, section merge.Section, seen stor
 			if err != nil {
 				return err
 			}
-			if !received && !passedAtTwin(peer, e) {
+			if !received && !isRightlyPassed(peer, e) {
 				c.fail(InvariantCursors, "replica %d has its cursor in the feed of %d at %d, beyond %s at %d, which it lacks",
 					r.number, peer.number, at.Seq, c.model.describe(e.Hash), e.Seq)
 			}
 		}
 		return nil
 	})
+}
+
+// isRightlyPassed reports whether a place in the feed of a machine may be passed
+// by whoever lacks its version: it has read another feed with the same openings.
+func isRightlyPassed(peer *Replica, e store.FeedEntry) bool {
+	return passedAtTwin(peer, e) || passedInLostLife(peer, e)
 }
 
 // passedAtTwin reports whether a place in the feed of a machine is rightly passed

@@ -28,6 +28,8 @@ type Replica struct {
 	strayed   bool                   // its clock was far ahead at some time
 	process   *process               // nil: not running
 	started   uint64                 // processes so far
+	openings  []store.Incarnation    // of its store so far
+	lost      []lostLife             // by rollbacks
 	damaged   bool                   // rows of its disk are not what was written
 	gone      bool                   // its machine is lost, disk and all
 	away      *disk                  // its own disk, while another is in its place
@@ -122,6 +124,7 @@ func (r *Replica) start() error {
 	if err != nil {
 		return fmt.Errorf("replica %d: open: %w", r.number, err)
 	}
+	r.openings = append(r.openings, p.store.Incarnation())
 	if err := r.ownStore(p.store); err != nil {
 		return fmt.Errorf("replica %d: %w", r.number, err)
 	}

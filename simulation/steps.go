@@ -91,18 +91,6 @@ func (c *Cluster) crashWriting(r *Replica, s Step) {
 	}
 }
 
-// rollback puts a replica's disk back to its backup.
-func (c *Cluster) rollback(r *Replica, down time.Duration) {
-	if r.backup == nil || r.started == 0 {
-		return
-	}
-	c.cover.fault(FaultRollback)
-	r.kill(c.dice.duration(0, 5*time.Second))
-	r.disk.restore(r.backup)
-	c.mustRead(c.model.forgets(r))
-	c.clock.After(down, r.launch)
-}
-
 // spoil makes a disk slow or faulty.
 func (c *Cluster) spoil(r *Replica, s Step) {
 	if r.process == nil {

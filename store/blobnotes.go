@@ -112,8 +112,10 @@ func (n *blobNotes) listSurplus() []merge.Hash { return n.sorted(n.surplus) }
 func (n *blobNotes) sorted(set map[merge.Hash]bool) []merge.Hash {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(set), func(a, b merge.Hash) int { return bytes.Compare(a[:], b[:]) })
+	return slices.SortedFunc(maps.Keys(set), compareHashes)
 }
+
+func compareHashes(a, b merge.Hash) int { return bytes.Compare(a[:], b[:]) }
 
 // adopt follows a transaction that is durable.
 func (n *blobNotes) adopt(b *stagedBlobs) {

@@ -19,25 +19,35 @@ type WantedBlob struct {
 }
 
 // Wanted calls fn for the blobs that a held or history version refers to and
-// that are not all here: first those that are damaged, which are to be fetched
-// from their beginning, then in order of hashes those after a given one, until fn
-// returns false. Errors: ErrCorrupt.
+// that are not all here, or are damaged and to be fetched from their beginning:
+// in order of hashes those after a given one, until fn returns false. Errors:
+// ErrCorrupt.
 func (r *Reader) Wanted(after merge.Hash, fn func(w WantedBlob) (more bool)) error {
-	damaged := r.store.blobs.listDamaged()
-	for _, hash := range damaged {
-		sections, err := r.blobSections(hash)
-		if err != nil {
-			return err
+	damaged := slices.DeleteFunc(r.store.blobs.listDamaged(), func(h merge.Hash) bool { return compareHashes(h, after) <= 0 })
+	more := true
+	tell := func(w WantedBlob) (err error) {
+		w.Sections, err = r.blobSections(w.Hash)
+		more = err == nil && (len(w.Sections) == 0 || fn(w))
+		return err
+	}
+	tellDamaged := func(before func(merge.Hash) bool) error {
+		for more && len(damaged) > 0 && before(damaged[0]) {
+			if err := tell(WantedBlob{Hash: damaged[0]}); err != nil {
+				return err
+			}
+			damaged = damaged[1:]
 		}
-		if len(sections) > 0 && !fn(WantedBlob{Hash: hash, Sections: sections}) {
-			return nil
-		}
+		return nil
 	}
 	from := append(blobKey(prefixWanted, after), 0)
-	return scan(r.tx, []byte(prefixWanted), from, false, func(key, _ []byte) (bool, error) {
+	err := scan(r.tx, []byte(prefixWanted), from, false, func(key, _ []byte) (bool, error) {
 		hash, err := blobOf(prefixWanted, key, 0)
-		if err != nil || slices.Contains(damaged, hash) {
-			return true, err
+		if err != nil {
+			return false, err
+		}
+		err = tellDamaged(func(h merge.Hash) bool { return compareHashes(h, hash) < 0 })
+		if err != nil || !more || len(damaged) > 0 && damaged[0] == hash {
+			return more, err
 		}
 		w := WantedBlob{Hash: hash}
 		if w.BlobState, _, err = r.blobRow(hash); err != nil {
@@ -46,11 +56,13 @@ func (r *Reader) Wanted(after merge.Hash, fn func(w WantedBlob) (more bool)) err
 			}
 			w.BlobState = BlobState{} // begun anew
 		}
-		if w.Sections, err = r.blobSections(hash); err != nil {
-			return false, err
-		}
-		return len(w.Sections) == 0 || fn(w), nil
+		err = tell(w)
+		return more, err
 	})
+	if err != nil {
+		return err
+	}
+	return tellDamaged(func(merge.Hash) bool { return true })
 }
 
 // WantedCount is how many blobs Wanted lists. Errors: ErrCorrupt.

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,10 +20,10 @@ import (
 // blobs is what the engine knows of the blobs that are wanted.
 type blobs struct {
 	fetches []*fetch
-	// look says that there may be something to fetch; after is where the last look
-	// stopped: looks go round, or what nobody has would keep back what comes after
-	// it. again has the next tick look, since somebody who may have something was
-	// not free.
+	// look says that there may be something to fetch. after is where the next look
+	// begins: looks go round, and on from what could not be asked for yet, or what
+	// nobody has would keep back the rest. again has the next tick look, since
+	// somebody who may have something was not free.
 	look  bool
 	again bool
 	after merge.Hash
@@ -84,42 +85,58 @@ func (e *Engine) anyoneFree() bool {
 	return slices.ContainsFunc(e.order, func(id PeerID) bool { return e.isFree(e.peers[id]) })
 }
 
-// beginFetches looks for blobs that are wanted and that some free peer may have.
+// beginFetches looks for blobs that are wanted and that some free peer may have,
+// once round all of them unless it finds enough. It begins at the first that had
+// to wait: were it to begin anywhere else, what nobody has could be asked for
+// again and again, and what a peer has be passed each time while the peer answers.
 func (e *Engine) beginFetches(r *store.Reader) error {
-	seen, ended, whole := 0, true, e.blobs.after == merge.Hash{}
-	err := r.Wanted(e.blobs.after, func(w store.WantedBlob) (more bool) {
+	began, seen := e.blobs.after, 0
+	ended, waits := true, false
+	look := func(w store.WantedBlob) (more bool) {
 		if len(e.blobs.fetches) >= fetchesMax || seen == wantedLookMax {
 			ended = false
 			return false
 		}
 		seen++
-		e.blobs.after = w.Hash
 		if !slices.ContainsFunc(e.blobs.fetches, func(f *fetch) bool { return f.hash == w.Hash }) {
-			e.beginFetch(&w)
+			waits = !e.beginFetch(&w) || waits
+		}
+		if !waits {
+			e.blobs.after = w.Hash
 		}
 		return true
-	})
-	if ended {
-		e.blobs.look, e.blobs.after = !whole, merge.Hash{}
 	}
+	err := r.Wanted(began, look)
+	if err == nil && ended && began != (merge.Hash{}) {
+		err = r.Wanted(merge.Hash{}, func(w store.WantedBlob) bool {
+			return bytes.Compare(w.Hash[:], began[:]) <= 0 && look(w)
+		})
+	}
+	e.blobs.look = !ended && !waits // the end of a fetch has the others looked for
 	return err
 }
 
 // beginFetch asks a free peer that may have a blob: of those that said that they
 // do not have it, the one that said so longest ago, so that all are asked however
 // many blobs are wanted. The others take turns by the hash, so that many blobs
-// come from many peers.
-func (e *Engine) beginFetch(w *store.WantedBlob) {
+// come from many peers. It returns false for a blob that nobody is asked for since
+// those who may have it are asked for others.
+func (e *Engine) beginFetch(w *store.WantedBlob) bool {
 	first := int(w.Hash[0]) % len(e.order)
 	var from *peer
 	var of merge.Section
+	waits := false
 	for i := range e.order {
 		p := e.peers[e.order[(first+i)%len(e.order)]]
 		for _, section := range w.Sections {
 			if !p.greeted || !e.cfg.Sharing.Shares(section) || p.withholds(section) || e.isAbsent(p, section, w.Hash) {
 				continue
 			}
-			if !e.isFree(p) || slices.ContainsFunc(e.blobs.fetches, func(f *fetch) bool { return f.peer == p }) {
+			if slices.ContainsFunc(e.blobs.fetches, func(f *fetch) bool { return f.peer == p }) {
+				waits = true
+				continue
+			}
+			if !e.isFree(p) {
 				e.blobs.again = true
 				continue
 			}
@@ -129,7 +146,7 @@ func (e *Engine) beginFetch(w *store.WantedBlob) {
 		}
 	}
 	if from == nil {
-		return
+		return !waits
 	}
 	f := &fetch{hash: w.Hash, section: of, peer: from, size: w.Size, at: w.Present, alone: w.Present == 0}
 	if f.alone {
@@ -137,6 +154,7 @@ func (e *Engine) beginFetch(w *store.WantedBlob) {
 	}
 	e.blobs.fetches = append(e.blobs.fetches, f)
 	e.askChunk(f)
+	return true
 }
 
 // isAbsent reports whether a peer said lately that it does not have a blob, and
