@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/state"
 )
@@ -19,6 +21,8 @@ type Config struct {
 	// Logger receives faults and, at level Debug, every request. nil means
 	// nowhere.
 	Logger *slog.Logger
+	// Metrics is what /metrics shows. nil means that there is no such path.
+	Metrics prometheus.Gatherer
 }
 
 // handler routes requests, and turns whatever happens into JSON.
@@ -46,6 +50,9 @@ func NewHandler(backend Backend, cfg Config) http.Handler {
 	h.write("POST /v1/compare", a.compare)
 	h.write("POST /v1/invitations", a.invite)
 	h.serveRecords(backend.State())
+	if cfg.Metrics != nil {
+		h.mux.Handle("GET /metrics", metricsHandler(cfg.Metrics, h.log))
+	}
 	return h
 }
 

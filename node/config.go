@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/connmgr"
@@ -70,6 +71,10 @@ type Config struct {
 	// section decides. Their text form is that of fleetsync.ParseSharingRule.
 	// Default none.
 	ShareRules []fleetsync.SharingRule
+	// APIListen (api.listen) is where the local API listens besides its socket: a
+	// loopback address with a port, such as 127.0.0.1:7411. Requests there carry the
+	// token of the data directory, see APIToken. Default empty: nowhere.
+	APIListen string
 	// StoreKind (store) is the engine below the store. Default badger.
 	StoreKind StoreKind
 
@@ -138,11 +143,26 @@ func (c *Config) Validate() error {
 	if c.PeersMax < 1 || c.PeersMax > 512 {
 		return fmt.Errorf("%w: peers.max: %d, want 1 to 512", ErrConfig, c.PeersMax)
 	}
+	if _, err := c.APIAddr(); err != nil {
+		return err
+	}
 	switch c.StoreKind {
 	case StoreBadger, StoreMemory:
 		return nil
 	}
 	return fmt.Errorf("%w: store: %q, want badger or memory", ErrConfig, c.StoreKind)
+}
+
+// APIAddr returns APIListen as an address; the zero AddrPort for nowhere. Errors: ErrConfig.
+func (c *Config) APIAddr() (netip.AddrPort, error) {
+	if c.APIListen == "" {
+		return netip.AddrPort{}, nil
+	}
+	addr, err := netip.ParseAddrPort(c.APIListen)
+	if err != nil || !addr.Addr().IsLoopback() {
+		return netip.AddrPort{}, fmt.Errorf("%w: api.listen: %q is not a loopback address with a port, such as 127.0.0.1:7411; other machines must not reach it", ErrConfig, c.APIListen)
+	}
+	return addr, nil
 }
 
 func validateDuration(key string, d, least time.Duration) error {

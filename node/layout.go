@@ -33,6 +33,7 @@ var (
 //	root.key       the fleet's root key, 0600, only where the fleet began
 //	config.yaml    settings
 //	store/         the store
+//	api.token      what requests over loopback carry, 0600, once there were any
 //	fleetd.sock    the local API, or fleetd.sock.path, which names its place
 //	lock           held by the process that uses the directory, with its pid
 type layout string
@@ -42,6 +43,7 @@ func (l layout) rootFile() string      { return filepath.Join(string(l), "root.k
 func (l layout) configFile() string    { return filepath.Join(string(l), "config.yaml") }
 func (l layout) storeDir() string      { return filepath.Join(string(l), "store") }
 func (l layout) seedFile() string      { return filepath.Join(string(l), "store", "seed") }
+func (l layout) tokenFile() string     { return filepath.Join(string(l), "api.token") }
 func (l layout) socketFile() string    { return filepath.Join(string(l), "fleetd.sock") }
 func (l layout) socketPointer() string { return filepath.Join(string(l), "fleetd.sock.path") }
 func (l layout) lockPath() string      { return filepath.Join(string(l), "lock") }

@@ -60,7 +60,7 @@ func (a *app) explain(err error) *failure {
 func explainProblem(p *wire.Problem) *failure {
 	f := &failure{text: p.Error(), code: exitError, kind: string(p.Code)}
 	switch p.Code {
-	case wire.CodeInvalid, wire.CodeBadRequest, wire.CodeMediaType: // the text says it
+	case wire.CodeInvalid, wire.CodeBadRequest, wire.CodeMediaType, wire.CodeUnauthorized: // the text says it
 	case wire.CodeNotFound:
 		f.code, f.next = exitNotFound, "the list command shows what there is; a scope is exact"
 	case wire.CodeConflict:

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -42,7 +44,10 @@ such as FLEETD_DISCOVERY_MDNS=true), then from flags.`,
 		if cfg.StoreKind == node.StoreMemory {
 			a.note("the store is in memory: nothing outlives this process")
 		}
-		err = a.serve(ctx, n, cfg.Logger)
+		apiAddr, err := cfg.APIAddr()
+		if err == nil {
+			err = a.serve(ctx, n, apiAddr, cfg.Logger)
+		}
 		if closed := n.Close(); err == nil {
 			err = closed
 		}
@@ -77,7 +82,7 @@ func (a *app) explainServe(err error) error {
 }
 
 // serve runs a node and its local API until ctx ends or one of them fails.
-func (a *app) serve(ctx context.Context, n *node.Node, log *slog.Logger) error {
+func (a *app) serve(ctx context.Context, n *node.Node, apiAddr netip.AddrPort, log *slog.Logger) error {
 	socket, err := node.PrepareSocket(n.Dir(), a.getenv("XDG_RUNTIME_DIR"))
 	if err != nil {
 		return err
@@ -86,14 +91,28 @@ func (a *app) serve(ctx context.Context, n *node.Node, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	handler := api.NewHandler(api.ForNode(n), api.Config{Version: build(), Logger: log})
+	own := prometheus.NewRegistry()
+	if err := own.Register(n.Collector()); err != nil {
+		return err
+	}
+	// The network registers with the default one.
+	metrics := prometheus.Gatherers{own, prometheus.DefaultGatherer}
+	handler := api.NewHandler(api.ForNode(n), api.Config{Version: build(), Logger: log, Metrics: metrics})
+	web, err := listenWeb(ctx, n.Dir(), apiAddr)
+	if err != nil {
+		_ = listener.Close() // the first error counts
+		return err
+	}
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return n.Run(ctx) })
 	both.Go(func() error { return api.Serve(ctx, listener, handler, log) })
+	if web != nil {
+		both.Go(func() error { return api.Serve(ctx, web.listener, web.guard.Wrap(handler), log) })
+	}
 	both.Go(func() error {
 		select {
 		case <-n.Ready():
-			return a.announce(n, socket)
+			return a.announce(n, socket, web)
 		case <-ctx.Done():
 			return nil
 		}
@@ -103,24 +122,34 @@ func (a *app) serve(ctx context.Context, n *node.Node, log *slog.Logger) error {
 
 // listening is what fleetd run prints once it serves.
 type listening struct {
-	SchemaVersion int      `json:"schema_version"`
-	ID            string   `json:"id"`
-	Dir           string   `json:"dir"`
-	Socket        string   `json:"socket"`
-	Addresses     []string `json:"addresses"`
+	SchemaVersion int    `json:"schema_version"`
+	ID            string `json:"id"`
+	Dir           string `json:"dir"`
+	Socket        string `json:"socket"`
+	// URL is where the API is on loopback, and TokenFile what holds its token; absent
+	// when it is on the socket alone.
+	URL       string   `json:"url,omitempty"`
+	TokenFile string   `json:"token_file,omitempty"`
+	Addresses []string `json:"addresses"`
 }
 
-func (a *app) announce(n *node.Node, socket string) error {
+func (a *app) announce(n *node.Node, socket string, web *webListener) error {
 	addresses, err := n.Addrs()
 	if err != nil {
 		return nil //nolint:nilerr // it stops already
 	}
-	l := listening{wire.SchemaVersion, n.ID().String(), n.Dir(), socket, append([]string{}, addresses...)}
+	l := listening{SchemaVersion: wire.SchemaVersion, ID: n.ID().String(), Dir: n.Dir(), Socket: socket, Addresses: append([]string{}, addresses...)}
+	if web != nil {
+		l.URL, l.TokenFile = "http://"+web.guard.Addr.String(), node.TokenFile(n.Dir())
+	}
 	a.announced = true
 	return a.print(l, func(w io.Writer) {
 		say(w, "running %s", l.ID)
 		say(w, "data directory %s", l.Dir)
 		say(w, "local API on %s", l.Socket)
+		if l.URL != "" {
+			say(w, "local API on %s, with the token in %s", l.URL, l.TokenFile)
+		}
 		for _, address := range l.Addresses {
 			say(w, "listening on %s", address)
 		}

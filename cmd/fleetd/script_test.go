@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +29,7 @@ func TestMain(m *testing.M) {
 // the commands of testscript the scripts have:
 //
 //	exits CODE PROGRAM ARG...   run it and compare the exit code
+//	asks STATUS FILE PATH TOKEN   GET over loopback where FILE, of fleetd run, says; TOKEN is a file or -
 //	needdaemon ARGS...          fleetd with each of these arguments exits 3
 //	value NAME FILE PATH        set a variable to a value in JSON
 //	holds FILE PATH REGEXP      a value in JSON matches wholly
@@ -49,8 +53,8 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"losesrow": losesRow,
-			"exits":    exits, "needdaemon": needDaemon, "value": value, "holds": holds, "shape": shape, "skills": makeSkills, "sameskills": sameSkills,
+			"losesrow": losesRow, "asks": asks,
+			"exits": exits, "needdaemon": needDaemon, "value": value, "holds": holds, "shape": shape, "skills": makeSkills, "sameskills": sameSkills,
 		},
 	})
 }
@@ -71,6 +75,25 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
 	}
+}
+
+// asks sends GET to a daemon over loopback, with the token of a file or of none
+// (-), and prints the answer: asks STATUS FILE.json PATH TOKENFILE.
+func asks(ts *testscript.TestScript, _ bool, args []string) {
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, lookup(ts, args[1], "url")+args[2], http.NoBody)
+	ts.Check(err)
+	if args[3] != "-" {
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(ts.ReadFile(args[3])))
+	}
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	ts.Check(err)
+	body, err := io.ReadAll(response.Body)
+	ts.Check(errors.Join(err, response.Body.Close()))
+	if strconv.Itoa(response.StatusCode) != args[0] {
+		ts.Fatalf("status %d, want %s: %s", response.StatusCode, args[0], body)
+	}
+	_, err = ts.Stdout().Write(body)
+	ts.Check(err)
 }
 
 func needDaemon(ts *testscript.TestScript, _ bool, args []string) {
