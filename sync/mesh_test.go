@@ -151,6 +151,11 @@ func (m *mesh) write(n *node, id, text string) {
 
 func (m *mesh) writeKey(n *node, key merge.Key, text string) {
 	m.t.Helper()
+	m.writeVersion(n, key, text, false)
+}
+
+func (m *mesh) writeVersion(n *node, key merge.Key, text string, deleted bool) {
+	m.t.Helper()
 	n.writes++
 	err := n.store.Write(context.Background(), key.String(), func(r *store.Reader) ([]merge.Record, error) {
 		held, err := r.Held(key)
@@ -161,7 +166,7 @@ func (m *mesh) writeKey(n *node, key merge.Key, text string) {
 		if err != nil {
 			return nil, err
 		}
-		written, err := sealWrite(n.id, key, versions(held), stamp, text)
+		written, err := sealVersion(n.id, key, versions(held), stamp, text, deleted)
 		return []merge.Record{written}, err
 	})
 	if err != nil {
@@ -178,10 +183,14 @@ func versions(held []store.Held) []merge.Version {
 }
 
 func sealWrite(writer merge.InstanceID, key merge.Key, held []merge.Version, stamp hlc.Timestamp, text string) (merge.Record, error) {
+	return sealVersion(writer, key, held, stamp, text, false)
+}
+
+func sealVersion(writer merge.InstanceID, key merge.Key, held []merge.Version, stamp hlc.Timestamp, text string, deleted bool) (merge.Record, error) {
 	basis, version := merge.Supersede(held, nil, writer, stamp)
 	return merge.Seal(merge.Record{
 		Key: key, Basis: basis, Body: []byte(text),
-		Envelope: merge.Envelope{SyncVersion: version, OriginInstanceID: writer, UpdatedHLC: stamp, LastWriterID: writer},
+		Envelope: merge.Envelope{SyncVersion: version, OriginInstanceID: writer, UpdatedHLC: stamp, LastWriterID: writer, Deleted: deleted},
 	}, merge.Unsigned, nil)
 }
 
