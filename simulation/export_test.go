@@ -98,3 +98,12 @@ func Without(p Plan, replica int) Plan {
 	c.dropReplica(replica)
 	return c
 }
+
+// Upgrade replaces the program of a replica by a later build, over the same disk.
+func (c *Cluster) Upgrade(number int) {
+	c.plan.Newer = append(c.plan.Newer, number)
+	r := c.replicas[number]
+	r.kill(0)
+	r.dialect = c.newDialect(number)
+	r.launch()
+}

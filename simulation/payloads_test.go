@@ -44,14 +44,7 @@ func TestCase38LargePayloads(t *testing.T) {
 		}
 		c.RunFor(30 * time.Second)
 		for n := range c.Replicas() {
-			got, err := c.Replica(n).State().SkillLibrary().GetIn(t.Context(), state.Scope{}, id)
-			if err != nil || got.Body != body || got.Check != skill.Check {
-				t.Errorf("replica %d reads %d of %d bytes of a skill: %v", n, len(got.Body), size, err)
-			}
-			item, err := c.Replica(n).State().MemoryLibrary().Get(t.Context(), id)
-			if err != nil || item.Content != content {
-				t.Errorf("replica %d reads %d of %d bytes of an item: %v", n, len(item.Content), size, err)
-			}
+			wantTexts(t, c.Replica(n).State(), skill, state.MemoryItem{ID: id, Content: content})
 		}
 	}
 	if gossip.largest > fleetsync.GossipBytesMax || gossip.largest < fleetsync.GossipBytesMax*3/4 || gossip.announcements == 0 {
@@ -61,6 +54,19 @@ func TestCase38LargePayloads(t *testing.T) {
 		t.Errorf("%d bytes of content went by streams, of %d written", sent.Bytes, written)
 	}
 	finish(t, c)
+}
+
+// wantTexts fails unless a replica reads the texts of a skill and of an item.
+func wantTexts(t *testing.T, provider state.Replica, skill state.Skill, item state.MemoryItem) {
+	t.Helper()
+	gotSkill, err := provider.SkillLibrary().GetIn(t.Context(), state.Scope{}, skill.Slug)
+	if err != nil || gotSkill.Body != skill.Body || gotSkill.Check != skill.Check {
+		t.Errorf("%d of %d bytes of a skill are read: %v", len(gotSkill.Body), len(skill.Body), err)
+	}
+	gotItem, err := provider.MemoryLibrary().Get(t.Context(), item.ID)
+	if err != nil || gotItem.Content != item.Content {
+		t.Errorf("%d of %d bytes of an item are read: %v", len(gotItem.Content), len(item.Content), err)
+	}
 }
 
 // gossipSizes watches what is gossiped.
