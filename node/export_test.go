@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
@@ -74,3 +75,15 @@ func EncodeAddresses(member merge.InstanceID, addrs []string) ([]byte, error) {
 
 // ClockTrouble is what Members says of a connection that a clock prevents.
 func ClockTrouble(err error) string { return clockTrouble(err) }
+
+// Hears reports whether a peer is in a gossip topic of a node that runs.
+func (n *Node) Hears(p peer.ID) bool {
+	net, err := n.network()
+	return err == nil && net.gossip.hears(p)
+}
+
+// Deafness says whose connections are to be made anew.
+type Deafness = deafness
+
+// Look is what the watch does with who is deaf.
+func (d *deafness) Look(deaf []peer.ID, now time.Time) []peer.ID { return d.look(deaf, now) }

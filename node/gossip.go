@@ -37,9 +37,10 @@ type gossip struct {
 	router atomic.Pointer[pubsub.PubSub]
 }
 
-// gossipCounts count messages since the start.
+// gossipCounts count messages since the start, and connections made anew for want
+// of them.
 type gossipCounts struct {
-	published, tooLarge, queueFull, undelivered, unread, rejected, ignored, throttled atomic.Uint64
+	published, renewed, tooLarge, queueFull, undelivered, unread, rejected, ignored, throttled atomic.Uint64
 }
 
 // Publish queues a message, or drops it.

@@ -66,8 +66,9 @@ const (
 	// subscriptionsMax bounds the topics that one message of a peer may name.
 	subscriptionsMax = 16
 	// deafChecks is how many sweeps a linked peer may be in no topic before its
-	// connection is made anew.
+	// connection is made anew, and deafPause how long it is left alone then.
 	deafChecks = 4
+	deafPause  = 5 * time.Minute
 
 	// bookAddrsMax and bookAddrBytesMax bound the addresses kept of one member.
 	bookAddrsMax     = 16

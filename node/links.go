@@ -295,6 +295,12 @@ func (t *links) peers() []peer.ID {
 	return ps
 }
 
+// isOpen reports whether the stream to a peer is open.
+func (t *links) isOpen(p peer.ID) bool {
+	k := t.linkTo(merge.InstanceID(p))
+	return k != nil && k.conn.Load() != nil
+}
+
 // blame acts on what the engine says of a peer; it does not block.
 func (t *links) blame(b fleetsync.Blame) {
 	p := peerOf(b.Peer)

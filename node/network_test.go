@@ -5,9 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"golang.org/x/sync/errgroup"
 
@@ -41,46 +39,6 @@ func TestAHundredMembersBehindOneAddress(t *testing.T) {
 	}
 	// The server's side of the last ones may take a little longer.
 	newFixture(t, nil).eventually("all 100 are connected", nil, func() bool { return len(server.Network().Peers()) == 100 })
-}
-
-// hosts keeps the hosts that nodes make.
-type hosts map[peer.ID]host.Host
-
-func (hs hosts) factory(p node.HostParams) (host.Host, error) {
-	h, err := node.NewHost(p)
-	if err == nil {
-		hs[h.ID()] = h
-	}
-	return h, err
-}
-
-// Connections that break as soon as they are there leave nobody deaf (case 35).
-func TestRapidReconnect(t *testing.T) {
-	made := hosts{}
-	f := newFixture(t, func(c *node.Config) { c.HostFactory = made.factory })
-	a := f.found("a")
-	b := f.join(a, "b")
-	f.converge(a, b)
-	from, to := made[peer.ID(a.ID())], peer.ID(b.ID())
-	broken := 0
-	limit := time.After(patience)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for broken < 100 {
-		select {
-		case <-tick.C:
-			if len(from.Network().ConnsToPeer(to)) > 0 {
-				broken++
-				_ = from.Network().ClosePeer(to)
-				_ = from.Connect(t.Context(), b.addrInfo())
-			}
-		case <-limit:
-			t.Fatalf("only %d reconnects", broken)
-		}
-	}
-	there, back := a.remember("after the storm"), b.remember("the answer")
-	f.eventually("both have it", []*member{a, b}, func() bool { return b.knows(there.ID) && a.knows(back.ID) })
-	f.converge(a, b)
 }
 
 func TestRunEndsWithItsContext(t *testing.T) {

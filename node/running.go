@@ -28,7 +28,6 @@ type running struct {
 	exchange  *exchange
 	dialer    *dialer
 	joins     handlers
-	deaf      map[peer.ID]int // sweeps that a linked peer was in no topic
 }
 
 // transport joins the two halves of fleetsync.Transport.
@@ -132,7 +131,6 @@ func (n *Node) assemble() (*running, error) {
 	}
 	r := &running{
 		host: h, verify: newSignatures(fleet.NewVerifier(rand.Reader)), committer: newCommitter(n.store, n.admission),
-		deaf: map[peer.ID]int{},
 	}
 	r.loop = &loop{
 		engine: n.newEngine(), verify: r.verify, commits: n.commits, committer: r.committer, inputs: make(chan input, inputsMax),
@@ -187,33 +185,24 @@ func (n *Node) serveJoins(ctx context.Context, r *running) error {
 }
 
 // watch notes now and then who is there, and makes connections anew on which
-// gossip is deaf: after a fast disconnect the router may believe that it talks
-// to a peer that is in none of its topics.
+// gossip is deaf.
 func (n *Node) watch(ctx context.Context, r *running) error {
+	var deafness deafness
 	for sleep(ctx, sweepEvery) {
+		var deaf []peer.ID
 		for _, p := range r.links.peers() {
 			n.book.met(ctx, merge.InstanceID(p), time.Now())
-			if r.isDeaf(p) {
-				n.log.Warn("connection made anew: the peer is in no topic", "peer", p.String())
-				_ = r.host.Network().ClosePeer(p)
+			if r.gossip != nil && r.links.isOpen(p) && r.gossip.speaks(p) && !r.gossip.hears(p) {
+				deaf = append(deaf, p)
 			}
+		}
+		for _, p := range deafness.look(deaf, time.Now()) {
+			n.log.Warn("connection made anew: the peer is in no topic", "peer", merge.InstanceID(p).String())
+			r.gossip.counts.renewed.Add(1)
+			_ = r.host.Network().ClosePeer(p)
 		}
 	}
 	return nil
-}
-
-// isDeaf reports whether a peer that gossips has been in no topic for long.
-func (r *running) isDeaf(p peer.ID) bool {
-	if r.gossip == nil || !r.gossip.speaks(p) || r.gossip.hears(p) {
-		delete(r.deaf, p)
-		return false
-	}
-	r.deaf[p]++
-	if r.deaf[p] < deafChecks {
-		return false
-	}
-	delete(r.deaf, p)
-	return true
 }
 
 // expel closes every connection of a peer.

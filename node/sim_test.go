@@ -24,15 +24,18 @@ import (
 // time.
 type simFleet struct {
 	*fixture
-	net *simnet.Simnet
-	cut atomic.Int32 // members below it do not hear the others; 0 for no cut
+	kind node.StoreKind
+	net  *simnet.Simnet
+	made hosts                              // as they are without wrap
+	wrap func(i int, h host.Host) host.Host // of each new host; nil for none
+	cut  atomic.Int32                       // members below it do not hear the others; 0 for no cut
 }
 
 const simLatency = 20 * time.Millisecond
 
 func newSimFleet(t *testing.T) *simFleet {
 	t.Helper()
-	f := &simFleet{}
+	f := &simFleet{made: hosts{}, kind: node.StoreMemory}
 	f.net = &simnet.Simnet{LatencyFunc: f.latency}
 	f.fixture = newFixture(t, nil)
 	f.net.Start()
@@ -71,7 +74,15 @@ func (f *simFleet) factory(i int) node.HostFactory {
 		if p.Gater != nil {
 			options = append(options, libp2p.ConnectionGater(p.Gater))
 		}
-		return libp2p.New(options...)
+		h, err := libp2p.New(options...)
+		if err != nil {
+			return nil, err
+		}
+		f.made[h.ID()] = h
+		if f.wrap != nil {
+			h = f.wrap(i, h)
+		}
+		return h, nil
 	}
 }
 
@@ -83,15 +94,15 @@ func (f *simFleet) member(i int, first *member) *member {
 	factory := f.factory(i)
 	f.tweak = func(c *node.Config) {
 		def := node.DefaultConfig()
-		c.HostFactory, c.StoreKind = factory, node.StoreMemory
+		c.HostFactory, c.StoreKind = factory, f.kind
 		c.HeartbeatEvery, c.ReconnectMin, c.ReconnectMax = def.HeartbeatEvery, def.ReconnectMin, def.ReconnectMax
 	}
 	var err error
 	if first == nil {
-		_, err = node.Init(f.t.Context(), node.InitConfig{Dir: dir, Name: name, Listen: loopback(), StoreKind: node.StoreMemory})
+		_, err = node.Init(f.t.Context(), node.InitConfig{Dir: dir, Name: name, Listen: loopback(), StoreKind: f.kind})
 	} else {
 		_, err = node.Join(f.t.Context(), node.JoinConfig{
-			Dir: dir, Ticket: first.ticket(fleet.InvitationConfig{}), Name: name, Listen: loopback(), StoreKind: node.StoreMemory, HostFactory: factory,
+			Dir: dir, Ticket: first.ticket(fleet.InvitationConfig{}), Name: name, Listen: loopback(), StoreKind: f.kind, HostFactory: factory,
 		})
 	}
 	if err != nil {

@@ -60,6 +60,9 @@ type Counters struct {
 	// GossipDropped counts messages that found a full queue, here or on the way
 	// to a peer: the feed brings what was in them.
 	GossipDropped uint64
+	// GossipRenewed counts connections that were made anew because a member that
+	// gossips was in no topic.
+	GossipRenewed uint64
 	// SendsDropped counts protocol messages that found a full queue.
 	SendsDropped uint64
 }
@@ -148,6 +151,7 @@ func (r *running) counters(ctx context.Context) (c Counters, err error) {
 	c.GossipDropped = r.loop.commits.drops()
 	if g := r.gossip; g != nil {
 		c.GossipPublished, c.GossipIgnored, c.GossipRejected = g.counts.published.Load(), g.counts.ignored.Load(), g.counts.rejected.Load()
+		c.GossipRenewed = g.counts.renewed.Load()
 		c.GossipDropped += g.counts.queueFull.Load() + g.counts.undelivered.Load() + g.counts.unread.Load() +
 			g.counts.throttled.Load() + g.counts.tooLarge.Load()
 	}
