@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 //	value NAME FILE PATH        set a variable to a value in JSON
 //	holds FILE PATH REGEXP      a value in JSON matches wholly
 //	shape FILE WANT             the fields of a JSON are exactly those listed
+//	carries STORE STORE         merge the records of the first into the second, without content
 //	losesrow STORE ID           remove the version row of a memory item from a store on the disk
 //	skills DIR N                make N skill folders, as varied as people's
 //	sameskills DIR EVERY        the daemon holds just these, each EVERY-th compared by text
@@ -53,7 +54,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"losesrow": losesRow, "asks": asks,
+			"losesrow": losesRow, "asks": asks, "carries": carries,
 			"exits": exits, "needdaemon": needDaemon, "value": value, "holds": holds, "shape": shape, "skills": makeSkills, "sameskills": sameSkills,
 		},
 	})
