@@ -153,6 +153,7 @@ func collectCounters(c *Counters, ch chan<- prometheus.Metric) {
 		{metricEvents, "heads ignored", s.HeadsIgnored},
 		{metricEvents, "store error", s.StoreErrors},
 		{metricEvents, "send dropped", c.SendsDropped},
+		{metricEvents, "connection renewed", c.GossipRenewed},
 	} {
 		ch <- prometheus.MustNewConstMetric(total.desc, prometheus.CounterValue, float64(total.n), total.label)
 	}

@@ -52,6 +52,14 @@ func Settings() []Setting {
 		},
 		boolSetting("share.sessions", "share sessions with members where it is true too", func(c *Config) *bool { return &c.ShareSessions }),
 		{
+			Key: "share.rules", Help: "what stays on this machine, by family and scope; the first rule that matches decides",
+			get: func(c *Config) string { return joinRules(c.ShareRules) },
+			set: func(c *Config, v []string) (err error) {
+				c.ShareRules, err = parseRules(v)
+				return err
+			},
+		},
+		{
 			Key: "api.listen", Help: "loopback address and port for the local API besides its socket, such as 127.0.0.1:7411",
 			get: func(c *Config) string { return c.APIListen },
 			set: func(c *Config, v []string) (err error) {
@@ -59,14 +67,6 @@ func Settings() []Setting {
 				if len(v) > 0 {
 					c.APIListen, err = parseOne(v, func(s string) (string, error) { return s, nil }, "one address")
 				}
-				return err
-			},
-		},
-		{
-			Key: "share.rules", Help: "what stays on this machine, by family and scope; the first rule that matches decides",
-			get: func(c *Config) string { return joinRules(c.ShareRules) },
-			set: func(c *Config, v []string) (err error) {
-				c.ShareRules, err = parseRules(v)
 				return err
 			},
 		},
