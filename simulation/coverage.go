@@ -47,6 +47,7 @@ const (
 	FaultForgedHeads     Fault = "forged heads"     // of a hostile member: a greeting or a heartbeat that is not so
 	FaultForgedAnswer    Fault = "forged answer"    // an answer that is not so
 	FaultForgedRanges    Fault = "forged ranges"    // an answer about ranges that is not so
+	FaultForgedContent   Fault = "forged content"   // a part of a content that is not so
 	FaultForgedRequest   Fault = "forged request"   // a request that makes no sense
 	FaultForgedRecord    Fault = "forged record"    // a record that nobody signed
 	FaultForgedGossip    Fault = "forged gossip"    // gossip that no honest member begins
@@ -198,7 +199,7 @@ func AllFaults() []Fault {
 		FaultPartition, FaultAsymmetric, FaultDisconnect, FaultUnseenReconnect, FaultCrash, FaultCrashWriting,
 		FaultAbsence, FaultAbsence1, FaultAbsence29, FaultAbsence31, FaultAbsence181, FaultAbsence365, FaultSleep,
 		FaultMassJoin, FaultSharing, FaultNewerRecord, FaultNewerField, FaultNewerMessage,
-		FaultForgedHeads, FaultForgedAnswer, FaultForgedRanges, FaultForgedRequest, FaultForgedRecord, FaultForgedGossip, FaultFlippedBits,
+		FaultForgedHeads, FaultForgedAnswer, FaultForgedRanges, FaultForgedContent, FaultForgedRequest, FaultForgedRecord, FaultForgedGossip, FaultFlippedBits,
 		FaultReplay, FaultUnasked, FaultPoison, FaultEquivocation, FaultForgedBasis, FaultMadeUp, FaultFlood, FaultClaim,
 		FaultEndless, FaultPry, FaultMute, FaultNewerAlgorithm, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultSkew, FaultDrift,
 		FaultSlowDisk, FaultDiskRefused, FaultDiskDoubt, FaultDiskRead, FaultTwin,

@@ -4,7 +4,7 @@ import "time"
 
 // hostile draws members that lie.
 func (p *planner) hostile() {
-	if p.plan.Replicas < 3 || !p.chance(0.5) {
+	if p.plan.Replicas < 3 || !p.chance(0.6) {
 		return
 	}
 	count := 1
@@ -15,12 +15,26 @@ func (p *planner) hostile() {
 		if r++; p.plan.Grants[r] == GrantNever {
 			continue
 		}
-		for range p.between(2, 7) {
-			p.add(p.at()/2, p.lie(r))
+		if p.chance(0.12) {
+			p.lieOfContents(r)
+		} else {
+			for range p.between(2, 7) {
+				p.add(p.at()/2, p.lie(r))
+			}
 		}
 		for range p.between(4, 16) { // something that others want of it
 			p.add(p.at(), Step{Act: pick(p.dice, ActWrite, ActWrite, ActBurst), Replica: r, Count: 1 + p.IntN(12)})
 		}
+	}
+}
+
+// lieOfContents draws a member that lies about contents alone: for any other lie
+// it would be kept away before somebody asks it for one.
+func (p *planner) lieOfContents(r int) {
+	p.plan.InlineBytes = p.between(1, 30)
+	p.add(p.at()/4, Step{Act: ActForgeContents, Replica: r, Count: pick(p.dice, 50, 100), For: p.length})
+	for range p.between(6, 12) {
+		p.add(p.at(), Step{Act: ActBurst, Replica: r, Count: p.between(3, 12)})
 	}
 }
 

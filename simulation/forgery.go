@@ -52,6 +52,10 @@ func (a *adversary) alterAnswer(to int, m fleetsync.Message) (fleetsync.Message,
 			return m, FaultForgedRecord
 		}
 	}
+	if content, is := m.(*fleetsync.Blob); is && a.now(ActForgeContents) {
+		a.forgeContent(content)
+		return m, FaultForgedContent
+	}
 	if a.now(ActForgeAnswers) {
 		fault := FaultForgedAnswer
 		if _, isOfRanges := m.(*fleetsync.ReconAnswer); isOfRanges {
@@ -174,6 +178,8 @@ func (a *adversary) insteadOf(m fleetsync.Message) fleetsync.Message {
 	case *fleetsync.Records:
 		id = m.ID
 	case *fleetsync.ReconAnswer:
+		id = m.ID
+	case *fleetsync.Blob:
 		id = m.ID
 	}
 	return pick[fleetsync.Message](

@@ -70,7 +70,7 @@ const (
 // lieKinds are the acts of hostile members, and what each of them counts as.
 func lieKinds() map[Act]Fault {
 	return map[Act]Fault{
-		ActForgeHeads: FaultForgedHeads, ActForgeAnswers: FaultForgedAnswer, ActForgeRequests: FaultForgedRequest,
+		ActForgeHeads: FaultForgedHeads, ActForgeAnswers: FaultForgedAnswer, ActForgeContents: FaultForgedContent, ActForgeRequests: FaultForgedRequest,
 		ActForgeRecords: FaultForgedRecord, ActForgeGossip: FaultForgedGossip, ActFlipBits: FaultFlippedBits,
 		ActReplay: FaultReplay, ActUnasked: FaultUnasked, ActPoison: FaultPoison, ActEquivocate: FaultEquivocation,
 		ActForgeBasis: FaultForgedBasis, ActMadeUp: FaultMadeUp, ActFlood: FaultFlood, ActClaim: FaultClaim,
@@ -147,7 +147,7 @@ func (a *adversary) send(to int, m fleetsync.Message, frame []byte) {
 // speaks reports whether a message answers no request.
 func speaks(m fleetsync.Message) bool {
 	switch m.(type) {
-	case *fleetsync.ChangesPage, *fleetsync.Page, *fleetsync.Records, *fleetsync.ReconAnswer,
+	case *fleetsync.ChangesPage, *fleetsync.Page, *fleetsync.Records, *fleetsync.ReconAnswer, *fleetsync.Blob,
 		*fleetsync.CursorInvalid, *fleetsync.Busy, *fleetsync.Error:
 		return false
 	}

@@ -34,6 +34,8 @@ func TestHonestMembersConvergeWhileOneLies(t *testing.T) {
 		{Act: simulation.ActForgeHeads, Count: 30},
 		{Act: simulation.ActForgeAnswers, Count: 100},
 		{Act: simulation.ActForgeAnswers, Count: 30},
+		{Act: simulation.ActForgeContents, Count: 100},
+		{Act: simulation.ActForgeContents, Count: 50},
 		{Act: simulation.ActForgeRequests, Count: 100},
 		{Act: simulation.ActForgeRecords, Count: 100},
 		{Act: simulation.ActForgeGossip, Count: 100},
@@ -51,6 +53,9 @@ func TestHonestMembersConvergeWhileOneLies(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %d gossip %t", lie.Act, lie.Count, gossip), func(t *testing.T) {
 				plan := simulation.Calm(21, 4)
 				plan.Gossip = gossip
+				if lie.Act == simulation.ActForgeContents {
+					plan.InlineBytes = 10
+				}
 				c := newCluster(t, plan)
 				c.RunFor(time.Minute)
 				lie.Replica, lie.For = 3, 24*time.Hour

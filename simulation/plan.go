@@ -196,6 +196,7 @@ const (
 	// nothing else is said.
 	ActForgeHeads    Act = "forge heads"    // greetings and heartbeats of Replica say what is not so, For
 	ActForgeAnswers  Act = "forge answers"  // so do its answers
+	ActForgeContents Act = "forge contents" // so do its answers about contents
 	ActForgeRequests Act = "forge requests" // and its requests
 	ActForgeRecords  Act = "forge records"  // its answers have records that nobody signed, For
 	ActForgeGossip   Act = "forge gossip"   // it gossips what no honest member would, For

@@ -144,7 +144,7 @@ func Acts() []Act {
 		ActPartition, ActAsymmetric, ActCutLine, ActDisconnect, ActCrash, ActCrashWrite, ActAbsence, ActReturn, ActJump, ActJoin,
 		ActBackup, ActRollback, ActGrant, ActSkew, ActSlow, ActRefuse, ActFlaky, ActDoubt, ActAudit, ActUnreadable,
 		ActCorrupt, ActLossy, ActThrottle, ActClog, ActFlap, ActHoard, ActNewer, ActShare, ActBusy,
-		ActForgeHeads, ActForgeAnswers, ActForgeRequests, ActForgeRecords, ActForgeGossip, ActFlipBits, ActReplay,
+		ActForgeHeads, ActForgeAnswers, ActForgeContents, ActForgeRequests, ActForgeRecords, ActForgeGossip, ActFlipBits, ActReplay,
 		ActUnasked, ActPoison, ActEquivocate, ActForgeBasis, ActMadeUp, ActFlood, ActClaim, ActEndless, ActPry, ActMute,
 	}, machineActs()...)
 }
