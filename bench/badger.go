@@ -21,7 +21,7 @@ const writeTime = 3 * time.Second
 func openRaw(dir string) (*badger.DB, error) {
 	return badger.Open(badger.DefaultOptions(dir).WithSyncWrites(true).WithLogger(nil).WithMetricsEnabled(false).
 		WithMemTableSize(16 << 20).WithBaseLevelSize(64 << 20).WithValueThreshold(1 << 20).WithValueLogFileSize(16 << 20).
-		WithNumMemtables(2).WithNumCompactors(2).WithBlockCacheSize(16 << 20).WithIndexCacheSize(8 << 20).
+		WithNumLevelZeroTables(10).WithNumLevelZeroTablesStall(20).WithNumMemtables(2).WithNumCompactors(2).WithBlockCacheSize(16 << 20).WithIndexCacheSize(8 << 20).
 		WithDetectConflicts(false).WithChecksumVerificationMode(options.NoVerification))
 }
 

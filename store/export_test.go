@@ -90,3 +90,15 @@ func Decoders() map[string]func(b []byte) (again []byte, err error) {
 		},
 	}
 }
+
+// Snapshots numbers transactions from one on.
+type Snapshots struct{ of snapshots }
+
+func NewSnapshots(newest uint64) *Snapshots {
+	return &Snapshots{snapshots{newest: newest, open: map[uint64]int{}}}
+}
+
+func (s *Snapshots) Begin() uint64                     { return s.of.begin() }
+func (s *Snapshots) End(seen uint64)                   { s.of.end(seen) }
+func (s *Snapshots) Next() uint64                      { return s.of.next() }
+func (s *Snapshots) Advance(to uint64) (oldest uint64) { return s.of.advance(to) }
