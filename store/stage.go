@@ -25,6 +25,7 @@ type stage struct {
 	sections map[merge.Section]*stagedSection
 	changed  []*stagedSection // to be written, new ones in order of ordinal
 	next     ordinal          // of the next new section
+	vacant   vacant
 	rows     map[string][]byte
 	parked   *parkedCount
 	blobs    *stagedBlobs
@@ -85,7 +86,7 @@ func newStage(s *Store) *stage {
 
 // begin forgets the last transaction.
 func (g *stage) begin(tx Txn) {
-	g.tx, g.fatal = tx, nil
+	g.tx, g.fatal, g.vacant = tx, nil, vacant{}
 	g.arena.reset()
 	clear(g.ops)
 	clear(g.touched)
@@ -150,6 +151,9 @@ func (g *stage) apply(req *request) error {
 	if err := g.validate(req.reads); err != nil {
 		return err
 	}
+	if err := g.findVacant(req.entries); err != nil {
+		return err
+	}
 	for i := range req.entries {
 		if err := g.insert(req, &req.entries[i]); err != nil {
 			return err
@@ -188,6 +192,14 @@ func (g *stage) get(key []byte) ([]byte, error) {
 		g.fatal = err
 	}
 	return stored, err
+}
+
+// stored is get for a row of v/.
+func (g *stage) stored(key []byte) ([]byte, error) {
+	if g.vacant.has(key) {
+		return nil, ErrNotFound
+	}
+	return g.get(key)
 }
 
 // lookup returns the section's state in this transaction, nil when the store
@@ -240,7 +252,7 @@ func (g *stage) key(k merge.Key) (*keyState, error) {
 		ks.sec = sec
 		key := appendRowKey(g.arena.room(rowKeySize(prefixVersions, k, 0)), prefixVersions, sec.ordinal, k)
 		g.arena.keep(key)
-		stored, err := g.get(key)
+		stored, err := g.stored(key)
 		switch {
 		case err == nil:
 			value, err := openValue(key, stored)

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ func testBatches(t *testing.T, open Opener) {
 		{"versions of one key by many writers", testManyWriters},
 		{"a batch that covers its own records", testSelfCover},
 		{"a batch of several transactions moves the cursor last", testSplitBatch},
+		{"many records of which some are known", testManyKeys},
 		{"records too large for the engine are halved", testHalving},
 		{"a write that is too large writes nothing", testLargeWrite},
 		{"a write that is covered writes nothing", testCoveredWrite},
@@ -71,6 +73,36 @@ func wantBodies(t *testing.T, s *store.Store, k merge.Key, want ...string) {
 		t.Errorf("%s (-want +got):\n%s", k, diff)
 	}
 }
+
+// testManyKeys merges as many records as have their span looked at in one walk,
+// where there is nothing, at its ends, within it, and what came just before.
+func testManyKeys(t *testing.T, open Opener) {
+	t.Helper()
+	const n = 100
+	a, s := NewAuthor("anna", at(0)), mustOpen(t, open, t.TempDir(), Config(1))
+	defer mustClose(t, s)
+	var old, first, second []merge.Record
+	for i := range n {
+		old = append(old, a.Write(manyKey(i), "old", 1))
+	}
+	for i := range n {
+		first = append(first, a.Write(manyKey(i), "first", 1))
+		second = append(second, a.Write(manyKey(n+i), "second", 1))
+	}
+	slices.Reverse(second)
+	mustMerge(t, s, store.Result{Applied: 1}, second[0])
+	mustMerge(t, s, store.Result{Applied: n, Known: 1}, append(first, first[n/2])...)
+	mustMerge(t, s, store.Result{Covered: n}, old...)
+	mustMerge(t, s, store.Result{Applied: n - 1, Known: 1}, second...)
+	mustMerge(t, s, store.Result{Known: n}, second...)
+	if _, err := Put(t.Context(), s, "self", manyKey(n+n/2), "third"); err != nil {
+		t.Fatal(err)
+	}
+	wantBodies(t, s, manyKey(n/2), "first")
+	wantBodies(t, s, manyKey(n+n/2), "third")
+}
+
+func manyKey(i int) merge.Key { return Key("memory", "", fmt.Sprintf("%04d", i)) }
 
 func testSameWriter(t *testing.T, open Opener) {
 	t.Helper()
