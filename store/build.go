@@ -128,10 +128,15 @@ func (s *Store) recut(cuts []move) {
 		sec := m.sec.state.Section
 		var at Span
 		var was Digest
+		isCut := false // together with an earlier one
 		s.digests.read(sec, func(b *buckets) {
 			j := b.find(m.pos)
 			at, was = Span{b.list[j].from, b.endOf(j)}, b.list[j].Digest
+			isCut = i > 0 && at.After == keyPosition(m.order)
 		})
+		if isCut {
+			continue
+		}
 		finer := newBuckets()
 		err := s.view(nil, func(r *Reader) error {
 			return r.Items(sec, at, func(item Item) (more bool) {

@@ -116,7 +116,7 @@ func parkedKey(dst []byte, sec ordinal, k merge.Key, item merge.Hash) []byte {
 
 // rowKeySize is the length of appendRowKey with a suffix, for sizing buffers.
 func rowKeySize(prefix string, k merge.Key, suffix int) int {
-	return len(prefix) + ordinalBytes + len(k.Order()) + len(terminator) + suffix
+	return len(prefix) + ordinalBytes + len(k.Kind) + 1 + len(k.ID) + len(terminator) + suffix
 }
 
 // splitRowKey reads section and order key from a key that appendRowKey began
