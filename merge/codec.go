@@ -45,10 +45,19 @@ func (r *Record) Encode() []byte {
 // record that is sound but for an algorithm that is not known here, which is
 // returned all the same.
 func Decode(b []byte) (Record, error) {
+	if len(b) <= RecordBytesMax {
+		b = bytes.Clone(b)
+	}
+	return DecodeOwned(b)
+}
+
+// DecodeOwned is Decode for bytes that nobody changes any more: the result
+// keeps them.
+func DecodeOwned(b []byte) (Record, error) {
 	if len(b) > RecordBytesMax {
 		return Record{}, fmt.Errorf("%w: record of %d bytes, at most %d", ErrTooLarge, len(b), RecordBytesMax)
 	}
-	d := reader{rest: bytes.Clone(b)}
+	d := reader{rest: b}
 	header, body, algorithm, signature := d.record()
 	switch err := d.end(); {
 	case err != nil:

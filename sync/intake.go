@@ -59,14 +59,14 @@ func Known(r *store.Reader, key merge.Key, v merge.Version) (bool, error) {
 // finder returns which of some records are news.
 type finder func([]*merge.Record) ([]*merge.Record, error)
 
-// takeRecords decodes the records of an answer and sends those that are news
-// to the verifier. It returns the sum of their item hashes; ok is false when
+// takeRecords decodes the records of an answer, which it keeps, and sends those
+// that are news to the verifier. It returns the sum of their item hashes; ok is false when
 // the peer broke the protocol, and the pull was given up.
 func (e *Engine) takeRecords(st *step, wires [][]byte, news finder) (sum store.Sum, ok bool) {
 	pl := st.pull
 	records := make([]*merge.Record, 0, len(wires))
 	for _, wire := range wires {
-		r, err := merge.Decode(wire)
+		r, err := merge.DecodeOwned(wire)
 		unsupported := errors.Is(err, merge.ErrUnsupported)
 		if unsupported {
 			err = nil
@@ -194,7 +194,7 @@ func (e *Engine) judge(records []*merge.Record) store.Batch {
 			}
 		}
 	}
-	var b store.Batch
+	b := store.Batch{Records: make([]merge.Record, 0, len(records))}
 	for _, r := range records {
 		if e.admission.Judge(r) {
 			b.Records = append(b.Records, *r)
