@@ -186,6 +186,16 @@ func decodeSkill(rec *merge.Record) (Skill, error) {
 
 // decodeMemory is decodeSkill for memory items.
 func decodeMemory(rec *merge.Record) (MemoryItem, error) {
+	it, err := decodeMemoryBody(rec)
+	if err == nil {
+		it.Envelope = envelopeOf(rec.Envelope)
+	}
+	return it, err
+}
+
+// decodeMemoryBody is decodeMemory without the envelope, whose texts cost as
+// much as the rest.
+func decodeMemoryBody(rec *merge.Record) (MemoryItem, error) {
 	scope, id, err := decodeKey(rec, idText)
 	if err != nil {
 		return MemoryItem{}, err
@@ -212,7 +222,6 @@ func decodeMemory(rec *merge.Record) (MemoryItem, error) {
 		Scope:      scope,
 		Source:     body.Source,
 		CreatedAt:  decodeTime(body.CreatedAt),
-		Envelope:   envelopeOf(rec.Envelope),
 	}, nil
 }
 

@@ -107,12 +107,12 @@ func skillRows(head *merge.Record) ([]indexRow, error) {
 }
 
 func memoryRows(head *merge.Record) ([]indexRow, error) {
-	it, err := decodeMemory(head)
+	it, err := decodeMemoryBody(head)
 	if err != nil {
 		return nil, err
 	}
 	scope := scopeID(it.Scope)
-	if it.Deleted {
+	if head.Envelope.Deleted {
 		return []indexRow{{indexName(indexMemoryID, it.ID, scope), indexDeleted}}, nil
 	}
 	created := indexTime(it.CreatedAt)
