@@ -57,19 +57,24 @@ func (c *Codec) Encode(m Message) ([]byte, error) {
 	if len(payload) > inflatedBytesMax {
 		return nil, fmt.Errorf("%w: message %d of %d bytes", ErrTooLarge, m.Type(), len(payload))
 	}
+	// The length stands before what it is the length of, and is not known yet.
+	const head = binary.MaxVarintLen32 + 2
+	frame := make([]byte, head, head+len(payload))
 	var flags byte
 	if len(payload) >= compressBytesMin {
-		if packed := c.deflate.EncodeAll(payload, nil); len(packed) < len(payload) {
-			payload, flags = packed, flagZstd
-		}
+		frame, flags = c.deflate.EncodeAll(payload, frame), flagZstd
 	}
-	size := len(payload) + 2
+	if flags == 0 || len(frame) >= head+len(payload) {
+		frame, flags = append(frame[:head], payload...), 0
+	}
+	size := len(frame) - binary.MaxVarintLen32
 	if size > frameBytesMax {
 		return nil, fmt.Errorf("%w: frame of %d bytes for message %d", ErrTooLarge, size, m.Type())
 	}
-	frame := binary.AppendUvarint(make([]byte, 0, size+binary.MaxVarintLen32), uint64(size))
-	frame = append(frame, byte(m.Type()), flags)
-	return append(frame, payload...), nil
+	begin := binary.MaxVarintLen32 - len(binary.AppendUvarint(nil, uint64(size)))
+	binary.PutUvarint(frame[begin:], uint64(size))
+	frame[head-2], frame[head-1] = byte(m.Type()), flags
+	return frame[begin:], nil
 }
 
 // Decode reads one whole frame without its length prefix. Errors:
