@@ -57,6 +57,18 @@ func memoryOf(c node.Compared) fleetsync.CheckedSection {
 	return fleetsync.CheckedSection{}
 }
 
+// hasRead reports whether a member has stored that it has all of the feed of
+// another.
+func (m *member) hasRead(of *member, sec merge.Section) bool {
+	m.fixture.t.Helper()
+	var at store.Cursor
+	err := m.Store().View(func(r *store.Reader) (err error) {
+		at, err = r.Cursor(of.ID(), sec)
+		return err
+	})
+	return err == nil && at.Seq >= of.Store().State(sec).Head
+}
+
 // TestACompareSeesWhatADiskDid holds that what two nodes say of each other comes
 // from the rows on their disks: a damaged one is never taken for equal, and what
 // is repaired is counted.
@@ -70,6 +82,8 @@ func TestACompareSeesWhatADiskDid(t *testing.T) {
 	if got := a.compare("b"); !got.IsEqual() || memoryOf(got).Here != 1 {
 		t.Errorf("undamaged: %+v", got)
 	}
+	// Else the feed of a is read again, and brings what b loses.
+	f.eventually("b knows where it stands", []*member{a, b}, func() bool { return b.hasRead(a, merge.Section{Family: "memory"}) })
 
 	b.stop()
 	b.damage(item.ID, func(tx store.Txn, key, value []byte) error {
