@@ -16,6 +16,9 @@ type Backend interface {
 	State() state.Replica
 	// Status tells what the node knows without asking anybody.
 	Status(ctx context.Context) (wire.Status, error)
+	// NameOf returns the name of the member of an instance id; empty for who is
+	// none. It asks nobody.
+	NameOf(instanceID string) string
 	// Members lists all members, the node included, by name.
 	Members(ctx context.Context) ([]wire.Member, error)
 	// Probe asks every other member for its root, and waits for each answer as

@@ -49,6 +49,8 @@ func (b *backend) Status(context.Context) (wire.Status, error) {
 	return wire.Status{ID: "local", Name: "local", Verdict: "fine", Members: b.members}, b.err
 }
 
+func (b *backend) NameOf(id string) string { return id }
+
 func (b *backend) Members(context.Context) ([]wire.Member, error) { return b.members, b.err }
 
 func (b *backend) Probe(context.Context) (wire.Probe, error) {

@@ -35,6 +35,8 @@
 //	POST   /v1/verify              timeout_ms            proves the node's own store
 //	POST   /v1/compare             member, timeout_ms    where members differ, version by version
 //	GET    /v1/version
+//	POST   /mcp                    tools, read_only      one message of the Model Context Protocol (package api/mcp)
+//	GET    /v1/mcp                 tools, read_only      with Upgrade: fleetd-mcp, a session of it on the connection
 //	GET    /livez, /readyz
 //
 // The scope of a read or delete is the query parameters instance, project and

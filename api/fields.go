@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fleetsync/fleetd/api/wire"
 )
@@ -43,6 +44,20 @@ func readFields(raw []byte) (fields, error) {
 		err = nil
 	}
 	return names, err
+}
+
+// CheckObject refuses what encoding/json would alter in silence in the object raw:
+// text that is not UTF-8, halves of surrogate pairs, and all but the last of
+// equal names; and what is no object, or nested too deep. Errors: a *wire.Problem.
+func CheckObject(raw []byte) error {
+	switch {
+	case !utf8.Valid(raw):
+		return newProblem(wire.CodeInvalid, "the body is not UTF-8")
+	case hasLoneSurrogate(raw):
+		return newProblem(wire.CodeInvalid, `the body escapes half of a surrogate pair, such as "\ud800"`)
+	}
+	_, err := readFields(raw)
+	return err
 }
 
 // readObject reads the rest of an object.

@@ -18,6 +18,9 @@ import (
 type Config struct {
 	// Version is what /v1/version says.
 	Version wire.Build
+	// MCP serves agents at /mcp, and at GET /v1/mcp on the connection itself. nil
+	// means that there are no such paths.
+	MCP http.Handler
 	// Logger receives faults and, at level Debug, every request. nil means
 	// nowhere.
 	Logger *slog.Logger
@@ -52,6 +55,10 @@ func NewHandler(backend Backend, cfg Config) http.Handler {
 	h.serveRecords(backend.State())
 	if cfg.Metrics != nil {
 		h.mux.Handle("GET /metrics", metricsHandler(cfg.Metrics, h.log))
+	}
+	if cfg.MCP != nil {
+		h.mux.Handle("/mcp", cfg.MCP)
+		h.mux.Handle("GET /v1/mcp", cfg.MCP)
 	}
 	return h
 }

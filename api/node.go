@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/fleet"
+	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/node"
 	"github.com/fleetsync/fleetd/state"
 )
@@ -47,6 +48,14 @@ func (b nodeBackend) Members(ctx context.Context) ([]wire.Member, error) {
 		return nil, nodeProblem(err)
 	}
 	return wireMembers(members), nil
+}
+
+func (b nodeBackend) NameOf(instanceID string) string {
+	id, err := merge.ParseInstanceID(instanceID)
+	if err != nil {
+		return ""
+	}
+	return b.node.NameOf(id)
 }
 
 func wireMembers(members []node.Member) []wire.Member {

@@ -41,6 +41,14 @@ func problemKinds() map[wire.Code]problemKind {
 	}
 }
 
+// NewProblem returns a problem of this code, which is one of package wire, for
+// what else answers in the words of this API.
+func NewProblem(code wire.Code, detail string) *wire.Problem { return newProblem(code, detail) }
+
+// ProblemOf returns the problem that any error of package state, node or context
+// is, as this API tells it.
+func ProblemOf(err error) *wire.Problem { return problemOf(err) }
+
 // newProblem returns a problem of this code. The code is one of the table.
 func newProblem(code wire.Code, detail string) *wire.Problem {
 	kind := problemKinds()[code]

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 )
 
 // Serve answers on the listener until ctx ends, then lets running requests
@@ -20,14 +21,15 @@ func Serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog
 	// acknowledged to its writer too.
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	var running sync.WaitGroup
 	server := &http.Server{
-		Handler:           h,
+		Handler:           counted(h, &running),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    headerBytesMax,
-		BaseContext:       func(net.Listener) context.Context { return base },
+		BaseContext:       func(net.Listener) context.Context { return context.WithValue(base, stopKey{}, ctx.Done()) },
 		ConnContext:       withPeer,
 		// OPTIONS * has no answer of ours, so it gets the one of unknown paths.
 		DisableGeneralOptionsHandler: true,
@@ -43,10 +45,13 @@ func Serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog
 	grace, release := context.WithTimeout(base, stopTimeout)
 	defer release()
 	err := server.Shutdown(grace)
+	// The server forgets connections that were taken over: those see the end of
+	// their context.
+	cancel()
 	if err != nil {
-		cancel()
 		err = errors.Join(err, server.Close())
 	}
+	running.Wait()
 	if served := <-stopped; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}
@@ -54,4 +59,24 @@ func Serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog
 		return fmt.Errorf("api: stop: %w", err)
 	}
 	return nil
+}
+
+// stopKey is the context key of what Stopping returns.
+type stopKey struct{}
+
+// Stopping returns, of the context of a request, a channel that is closed when
+// Serve begins to stop: what would go on without end has to end then. Outside of
+// Serve it is nil.
+func Stopping(ctx context.Context) <-chan struct{} {
+	stop, _ := ctx.Value(stopKey{}).(<-chan struct{})
+	return stop
+}
+
+// counted counts the requests that a handler is at work on.
+func counted(h http.Handler, running *sync.WaitGroup) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		running.Add(1)
+		defer running.Done()
+		h.ServeHTTP(w, r)
+	})
 }

@@ -33,6 +33,7 @@ var reserved = []struct {
 	free    []string
 }{
 	{prefix: "github.com/dgraph-io/badger", holders: []string{"store"}},
+	{prefix: "github.com/modelcontextprotocol", holders: []string{"api/mcp"}},
 	{
 		prefix:  "github.com/libp2p",
 		holders: []string{"node", "simulation"},

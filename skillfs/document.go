@@ -227,3 +227,15 @@ func summary(text string) string {
 	}
 	return string([]rune(text)[:charsMax]) + "..."
 }
+
+// Frontmatter returns all values of a SKILL.md's frontmatter, as YAML has them.
+// It repairs nothing: what Parse reads by taking a liberty may be an error here.
+// Errors: ErrEncoding, ErrNoFrontmatter, ErrTooLarge, ErrYAML. It is safe for
+// concurrent use.
+func Frontmatter(raw []byte) (map[string]any, error) {
+	lines, err := cutFrontmatter(raw)
+	if err != nil {
+		return nil, err
+	}
+	return readYAML(lines)
+}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fleetsync/fleetd/api"
+	"github.com/fleetsync/fleetd/api/mcp"
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/node"
 )
@@ -97,7 +98,9 @@ func (a *app) serve(ctx context.Context, n *node.Node, apiAddr netip.AddrPort, l
 	}
 	// The network registers with the default one.
 	metrics := prometheus.Gatherers{own, prometheus.DefaultGatherer}
-	handler := api.NewHandler(api.ForNode(n), api.Config{Version: build(), Logger: log, Metrics: metrics})
+	backend := api.ForNode(n)
+	agents := mcp.New(backend, mcp.Config{Version: build().Version, Logger: log})
+	handler := api.NewHandler(backend, api.Config{Version: build(), MCP: agents, Logger: log, Metrics: metrics})
 	web, err := listenWeb(ctx, n.Dir(), apiAddr)
 	if err != nil {
 		_ = listener.Close() // the first error counts

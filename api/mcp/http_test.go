@@ -1,0 +1,108 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/fleetsync/fleetd/api"
+	"github.com/fleetsync/fleetd/api/mcp"
+	"github.com/fleetsync/fleetd/api/wire"
+)
+
+// serveHTTP serves MCP as a daemon does, on a port of this machine.
+func serveHTTP(t *testing.T, s *mcp.Server) string {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- api.Serve(ctx, listener, s, nil) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return "http://" + listener.Addr().String()
+}
+
+// TestHTTP calls tools with the SDK's own client over HTTP, by the newest version
+// of the protocol, which a stateless server alone negotiates.
+func TestHTTP(t *testing.T) {
+	base := serveHTTP(t, mcp.New(newNode(t), mcp.Config{}))
+	changed := make(chan bool, 10)
+	session, err := newClient(&sdk.ClientOptions{
+		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { changed <- true },
+	}).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: base + "/mcp"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = session.Close() }() // the server is still there
+	if got := session.InitializeResult().ProtocolVersion; got != "2026-07-28" {
+		t.Errorf("protocol version %s", got)
+	}
+	a := &agent{session, schemasOf(t, session)}
+	for noticed := false; !noticed; {
+		call[mcp.MemoryEntry](t, a, "memory_write", args{"id": "m", "content": "x"})
+		select {
+		case <-changed:
+			noticed = true
+		default:
+		}
+	}
+	if m, _ := call[mcp.Memory](t, a, "memory_get", args{"id": "m"}); m.Content != "x" || m.Source != "tester" {
+		t.Errorf("%+v", m)
+	}
+	reader, err := newClient(nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: base + "/mcp?read_only=true&tools=memory"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }() // the server is still there
+	if got := schemasOf(t, reader); len(got) != 4 {
+		t.Errorf("%d tools for a reader of memory", len(got))
+	}
+}
+
+// TestErrorsOverHTTPAreProblems also of the SDK, which has them as plain text.
+func TestErrorsOverHTTPAreProblems(t *testing.T) {
+	s := mcp.New(newNode(t), mcp.Config{})
+	for name, test := range map[string]struct {
+		method, target, media, accept, body string
+		want                                wire.Code
+	}{
+		"a method":             {"GET", "/mcp", "", "", "", wire.CodeMethod},
+		"a type":               {"POST", "/mcp", "text/plain", "*/*", "x", wire.CodeMediaType},
+		"what is not accepted": {"POST", "/mcp", "application/json", "text/html", "{}", wire.CodeBadRequest},
+		"no JSON":              {"POST", "/mcp", "application/json", "application/json, text/event-stream", "x", wire.CodeBadRequest},
+		"a tool":               {"POST", "/mcp?tools=x", "application/json", "", "{}", wire.CodeInvalid},
+		"no upgrade":           {"GET", "/v1/mcp", "", "", "", wire.CodeBadRequest},
+		"an option":            {"GET", "/v1/mcp?x=1", "", "", "", wire.CodeBadRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequestWithContext(t.Context(), test.method, test.target, strings.NewReader(test.body))
+			r.Header.Set("Content-Type", test.media)
+			r.Header.Set("Accept", test.accept)
+			recorder := httptest.NewRecorder()
+			s.ServeHTTP(recorder, r)
+			raw, err := io.ReadAll(recorder.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var problem wire.Problem
+			if err := json.Unmarshal(raw, &problem); err != nil || problem.Code != test.want || problem.Status != recorder.Code || recorder.Header().Get("Content-Type") != wire.ProblemType {
+				t.Errorf("%d %s, want %s", recorder.Code, raw, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fleetsync/fleetd/api"
+	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/state"
+)
+
+// Session is a conversation, without its turns.
+type Session struct {
+	ID        string    `json:"id"`
+	Title     string    `json:"title"`
+	Model     string    `json:"model"`
+	CreatedAt time.Time `json:"created_at"`
+	// UpdatedAt is when it or its newest turn was written.
+	UpdatedAt time.Time `json:"updated_at"`
+	Provenance
+}
+
+// SessionIndex is the sessions of the home scope, the last used first.
+type SessionIndex struct {
+	Sessions []Session `json:"sessions"`
+	page
+}
+
+// Turn is one turn of a session.
+type Turn struct {
+	ID        string    `json:"id"`
+	SessionID string    `json:"session_id"`
+	Seq       int64     `json:"seq"`
+	Role      string    `json:"role"`
+	Content   string    `json:"content"`
+	CreatedAt time.Time `json:"created_at"`
+	// Incomplete says that the content is not all on this machine yet, and shows
+	// as empty.
+	Incomplete bool `json:"incomplete"`
+	Provenance
+}
+
+// Transcript is a page of the turns of a session.
+type Transcript struct {
+	SessionID string `json:"session_id"`
+	Turns     []Turn `json:"turns"`
+	// NextAfter, when it is there, is the argument after of the next page.
+	NextAfter int64 `json:"next_after,omitempty"`
+}
+
+func (s *Server) session(ses state.Session) Session {
+	return Session{
+		ID: ses.ID, Title: ses.Title, Model: ses.Model, CreatedAt: ses.CreatedAt, UpdatedAt: ses.UpdatedAt,
+		Provenance: s.provenance(ses.Envelope, false),
+	}
+}
+
+func (s *Server) turn(t state.Turn) Turn {
+	return Turn{
+		ID: t.ID, SessionID: t.SessionID, Seq: t.Seq, Role: t.Role, Content: t.Content, CreatedAt: t.CreatedAt, Incomplete: t.Incomplete,
+		Provenance: s.provenance(t.Envelope, false),
+	}
+}
+
+func createSession(ctx context.Context, c *call) (result, error) {
+	in := wire.SessionWrite{ID: c.args.text("id"), Title: c.args.text("title"), Model: c.args.text("model")}
+	if fault := in.Fault(); fault != "" {
+		return result{}, api.NewProblem(wire.CodeInvalid, fault)
+	}
+	created, err := c.node.State().Sessions().Create(ctx, state.Session{ID: in.ID, Title: in.Title, Model: in.Model})
+	if err != nil {
+		return result{}, err
+	}
+	return result{c.session(created), "session " + created.ID + " begun; session_append adds to it"}, nil
+}
+
+func listSessions(ctx context.Context, c *call) (result, error) {
+	found, err := c.node.State().Sessions().List(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	slices.SortStableFunc(found, func(a, b state.Session) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	index := SessionIndex{Sessions: []Session{}, page: page{Total: len(found)}}
+	text := newLines(c.args.number("limit", limitDefault))
+	for _, ses := range found {
+		out := c.session(ses)
+		if !text.add("%s %s -- last used %s, %s", out.ID, snippet(out.Title), out.UpdatedAt.Format("2006-01-02 15:04 MST"), out.Provenance) {
+			break
+		}
+		index.Sessions = append(index.Sessions, out)
+	}
+	index.Returned = len(index.Sessions)
+	return result{index, text.end("%d of %s. session_turns reads one.", index.Returned, plural(index.Total, "session", "sessions"))}, nil
+}
+
+func sessionTurns(ctx context.Context, c *call) (result, error) {
+	id := c.args.text("session_id")
+	found, err := c.node.State().Sessions().Turns(ctx, id)
+	if err != nil {
+		return result{}, err
+	}
+	after := int64(c.args.number("after", 0))
+	found = slices.DeleteFunc(found, func(t state.Turn) bool { return t.Seq <= after })
+	out := Transcript{SessionID: id, Turns: []Turn{}}
+	limit := min(max(c.args.number("limit", limitDefault), 1), limitMax)
+	var text strings.Builder
+	size := 0
+	for i, t := range found {
+		// Turns of one seq stay together: the next page begins after a seq.
+		begins := i > 0 && t.Seq != found[i-1].Seq
+		if begins && (i >= limit || size+len(t.Content) > turnBytesMax) {
+			out.NextAfter = found[i-1].Seq
+			break
+		}
+		turn := c.turn(t)
+		size += len(t.Content)
+		out.Turns = append(out.Turns, turn)
+		content := shown(t.Content)
+		if t.Incomplete {
+			content = "(incomplete: its text has not come to this machine yet)"
+		}
+		fmt.Fprintf(&text, "## %d %s -- %s\n%s\n\n", t.Seq, t.Role, turn.Provenance, content)
+	}
+	text.WriteString(plural(len(out.Turns), "turn", "turns") + " of session " + id)
+	if out.NextAfter > 0 {
+		fmt.Fprintf(&text, "; after %d gets the next", out.NextAfter)
+	}
+	return result{out, text.String()}, nil
+}
+
+func appendTurn(ctx context.Context, c *call) (result, error) {
+	in := wire.TurnWrite{ID: c.args.text("turn_id"), Role: c.args.text("role"), Content: c.args.text("content")}
+	if fault := in.Fault(); fault != "" {
+		return result{}, api.NewProblem(wire.CodeInvalid, fault)
+	}
+	t, err := c.node.State().Sessions().AppendTurn(ctx, state.Turn{
+		ID: in.ID, SessionID: c.args.text("session_id"), Role: in.Role, Content: in.Content,
+	})
+	if err != nil {
+		return result{}, err
+	}
+	return result{c.turn(t), fmt.Sprintf("turn %s is number %d of session %s", t.ID, t.Seq, t.SessionID)}, nil
+}

@@ -1,0 +1,75 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/fleetsync/fleetd/api"
+	"github.com/fleetsync/fleetd/api/wire"
+)
+
+// upgrade serves one MCP session on the connection of a request that asks for
+// the protocol wire.UpgradeMCP: from then on it carries JSON-RPC, one message a
+// line, until either side closes it or the daemon stops. The query says the
+// options of the session.
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
+	opts, err := ParseOptions(r.URL.Query())
+	if err == nil && !strings.EqualFold(r.Header.Get("Upgrade"), wire.UpgradeMCP) {
+		err = api.NewProblem(wire.CodeBadRequest, "this path carries MCP sessions: send Connection: Upgrade and Upgrade: "+wire.UpgradeMCP+", or use /mcp")
+	}
+	if err != nil {
+		writeProblem(w, err)
+		return
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		writeProblem(w, err)
+		return
+	}
+	defer func() { _ = conn.Close() }() // the session has ended
+	ctx, cancel := untilStop(r.Context())
+	defer cancel()
+	if err := s.switchProtocols(ctx, conn, buffered, opts); err != nil {
+		s.log.Debug("mcp session ended", "err", err)
+	}
+}
+
+func (s *Server) switchProtocols(ctx context.Context, conn net.Conn, buffered *bufio.ReadWriter, opts Options) error {
+	if err := conn.SetDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("mcp: %w", err)
+	}
+	if _, err := fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", wire.UpgradeMCP); err != nil {
+		return fmt.Errorf("mcp: %w", err)
+	}
+	return s.ServeConn(ctx, struct {
+		io.Reader
+		io.WriteCloser
+	}{buffered.Reader, conn}, opts)
+}
+
+// ServeConn serves one session on a connection, until the client closes it or
+// ctx ends. It closes the connection. Errors: a *wire.Problem for options that
+// cannot be meant, those of the connection and of the SDK, that of ctx.
+func (s *Server) ServeConn(ctx context.Context, conn io.ReadWriteCloser, opts Options) error {
+	server, err := s.serverOf(opts)
+	if err != nil {
+		return err
+	}
+	shown := resources{Server: s, options: opts}
+	after, err := streamEnd(ctx, s.node.State().Log())
+	if err != nil {
+		return err
+	}
+	defer shown.notifying(ctx, server, after)()
+	return server.Run(ctx, &sdk.IOTransport{
+		Reader: io.NopCloser(conn), Writer: conn, MaxLineLength: wire.RequestBytesMax,
+	})
+}
