@@ -75,6 +75,9 @@ type Config struct {
 	// loopback address with a port, such as 127.0.0.1:7411. Requests there carry the
 	// token of the data directory, see APIToken. Default empty: nowhere.
 	APIListen string
+	// MCPStart (mcp.start) lets fleetd mcp start the daemon when none runs. Default
+	// false. The node itself has no use for it.
+	MCPStart bool
 	// StoreKind (store) is the engine below the store. Default badger.
 	StoreKind StoreKind
 

@@ -35,6 +35,7 @@ var (
 //	store/         the store
 //	api.token      what requests over loopback carry, 0600, once there were any
 //	fleetd.sock    the local API, or fleetd.sock.path, which names its place
+//	daemon.log     what a daemon had to say that fleetd mcp started
 //	lock           held by the process that uses the directory, with its pid
 type layout string
 

@@ -59,6 +59,7 @@ func Settings() []Setting {
 				return err
 			},
 		},
+		boolSetting("mcp.start", "fleetd mcp starts the daemon when none runs", func(c *Config) *bool { return &c.MCPStart }),
 		{
 			Key: "api.listen", Help: "loopback address and port for the local API besides its socket, such as 127.0.0.1:7411",
 			get: func(c *Config) string { return c.APIListen },

@@ -52,6 +52,16 @@ func tools() []*tool {
 	return append(all, fleetTools()...)
 }
 
+// ReadOnly reports whether a tool writes nothing; false for a name that is none.
+func ReadOnly(name string) bool {
+	for _, t := range tools() {
+		if t.name == name {
+			return t.readOnly
+		}
+	}
+	return false
+}
+
 // schemaOf derives the output schema of a tool from the type of its value.
 func schemaOf[T any]() (*jsonschema.Schema, error) { return jsonschema.For[T](nil) }
 

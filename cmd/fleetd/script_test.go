@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 //	carries STORE STORE         merge the records of the first into the second, without content
 //	losesrow STORE ID           remove the version row of a memory item from a store on the disk
 //	skills DIR N                make N skill folders, as varied as people's
+//	stopdaemon DIR              interrupt the daemon of a data directory, and wait for its end
 //	sameskills DIR EVERY        the daemon holds just these, each EVERY-th compared by text
 //
 // FILE may be stdout. PATH is names and numbers between dots, and length.
@@ -51,10 +52,11 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			repository, err := filepath.Abs(filepath.Join("..", ".."))
 			env.Setenv("REPOSITORY", repository)
+			env.Defer(func() { stopStarted(t, env.WorkDir) })
 			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"losesrow": losesRow, "asks": asks, "carries": carries,
+			"losesrow": losesRow, "asks": asks, "carries": carries, "stopdaemon": stopDaemon,
 			"exits": exits, "needdaemon": needDaemon, "value": value, "holds": holds, "shape": shape, "skills": makeSkills, "sameskills": sameSkills,
 		},
 	})

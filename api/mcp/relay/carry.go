@@ -1,0 +1,182 @@
+package relay
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// fromClient carries a line of the client to the daemon, or keeps it until there
+// is one.
+func (s *session) fromClient(line []byte) {
+	messages, err := parse(line)
+	if err != nil {
+		s.toClient(errorLine(nil, rpcError{Code: codeParse, Message: "not a message in JSON: " + err.Error()}))
+		return
+	}
+	for i := range messages {
+		s.note(&messages[i], line)
+	}
+	switch {
+	case s.ready:
+		s.send(line, messages)
+	case len(messages) == 1 && messages[0].Method == methodPing:
+		// The client asks whether anybody is there, and somebody is.
+		delete(s.pending, messages[0].key())
+		s.toClient(mustLine(map[string]any{"jsonrpc": "2.0", "id": messages[0].ID, "result": struct{}{}}))
+	case s.isGone, s.held.isFull():
+		s.fail(messages)
+	default:
+		s.held.add(line, messages)
+	}
+}
+
+// refuseLong answers a message of the client that is too long.
+func (s *session) refuseLong(head []byte) {
+	s.toClient(errorLine(idInHead(head), rpcError{Code: codeParse, Message: fmt.Sprintf("the message has more than %d bytes", s.LineBytesMax)}))
+}
+
+// note remembers of a message of the client what another session would need.
+func (s *session) note(m *message, line []byte) {
+	switch m.Method {
+	case methodInitialized:
+		s.initialized = line
+	case methodCancelled:
+		key := keyOf(m.read().RequestID)
+		if s.listening[key] != nil {
+			delete(s.listening, key)
+			delete(s.pending, key)
+		}
+	}
+	if !m.isRequest() {
+		return
+	}
+	r := &request{message: *m}
+	switch m.Method {
+	case methodInitialize:
+		r.line, s.initialize, s.initialized = line, line, nil
+	case methodListen:
+		r.line = line
+		s.listening[m.key()] = &listen{id: m.ID, line: line, uris: m.read().Notifications.ResourceSubscriptions}
+	}
+	s.pending[m.key()] = r
+}
+
+// send gives a line to the daemon. The relay's own have no messages.
+func (s *session) send(line []byte, messages []message) { s.outbox.add(line, messages) }
+
+// next returns where to write what, if anything is to be written.
+func (s *session) next() (chan<- []byte, []byte) {
+	if s.conn == nil || len(s.outbox.lines) == 0 {
+		return nil, nil
+	}
+	return s.writer, s.outbox.lines[0].line
+}
+
+// wrote notes that the daemon may have seen a line.
+func (s *session) wrote() {
+	for _, m := range s.outbox.pop().messages {
+		if r := s.pending[m.key()]; r != nil && m.Method != "" {
+			r.isSent = true
+		}
+	}
+}
+
+// heard takes a line of the daemon, or the end of its connection.
+func (s *session) heard(in inbound) {
+	switch {
+	case in.from != s.conn: // of a session that is over
+	case in.err != nil && len(in.line) == 0:
+		s.lose()
+	case in.err != nil:
+		s.answerLong(in.line)
+	default:
+		s.carryBack(in.line)
+	}
+}
+
+// answerLong answers for the daemon, whose answer is too long to be carried.
+func (s *session) answerLong(head []byte) {
+	id := idInHead(head)
+	if r := s.pending[keyOf(id)]; r != nil {
+		delete(s.pending, r.key())
+		s.toClient(errorLine(id, rpcError{
+			Code: codeLost, Message: fmt.Sprintf("the answer has more than %d bytes: ask for less", s.LineBytesMax),
+		}))
+	}
+}
+
+// carryBack carries a line of the daemon to the client, but for answers to the
+// relay's own requests.
+func (s *session) carryBack(line []byte) {
+	messages, err := parse(line)
+	if err != nil {
+		return // a daemon that says no JSON says nothing
+	}
+	for i := range messages {
+		m := &messages[i]
+		if own := s.replays[m.key()]; own != nil && m.isAnswer() {
+			delete(s.replays, m.key())
+			own(m)
+			return
+		}
+		if m.Method == methodAcknowledged && s.acknowledged(m) {
+			return
+		}
+		if m.isAnswer() {
+			s.answered(m)
+		}
+	}
+	s.toClient(line)
+}
+
+// answered takes note of an answer to the client.
+func (s *session) answered(m *message) {
+	r := s.pending[m.key()]
+	if r == nil {
+		return
+	}
+	delete(s.pending, m.key())
+	delete(s.listening, m.key())
+	switch uri := r.read().URI; {
+	case len(m.Error) > 0 && r.Method == methodInitialize:
+		s.initialize = nil
+	case len(m.Error) > 0:
+	case r.Method == methodSubscribe:
+		s.subscriptions[uri] = true
+	case r.Method == methodUnsubscribe:
+		delete(s.subscriptions, uri)
+	}
+}
+
+// fail answers requests that never reached a daemon.
+func (s *session) fail(messages []message) {
+	for i := range messages {
+		if m := &messages[i]; m.isRequest() {
+			delete(s.pending, m.key())
+			delete(s.listening, m.key())
+			if m.Method == methodInitialize {
+				s.initialize = nil
+			}
+			s.toClient(errorLine(m.ID, rpcError{
+				Code: codeLost, Message: "the daemon is not running: fleetd run starts it. The call was not made, and may be repeated.",
+				Data: &rpcErrorData{Repeatable: true},
+			}))
+		}
+	}
+}
+
+// failSent answers a request that was under way when the daemon went away.
+func (s *session) failSent(r *request) {
+	repeatable := true
+	if r.Method == methodCall {
+		repeatable = s.ReadOnly(r.read().Name)
+	}
+	text := "the daemon was restarted before it answered. The call changes nothing, and may be repeated."
+	if !repeatable {
+		text = "the daemon was restarted before it answered. The call may or may not have been done: look before you repeat it."
+	}
+	s.toClient(errorLine(r.ID, rpcError{Code: codeLost, Message: text, Data: &rpcErrorData{Repeatable: repeatable}}))
+}
+
+// subscriptionOf is the id of the listening that a notice belongs to.
+func subscriptionOf(m *message) json.RawMessage { return m.read().Meta[metaSubscription] }

@@ -1,0 +1,173 @@
+package relay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// The methods that the relay knows.
+const (
+	methodInitialize   = "initialize"
+	methodInitialized  = "notifications/initialized"
+	methodSubscribe    = "resources/subscribe"
+	methodUnsubscribe  = "resources/unsubscribe"
+	methodListen       = "subscriptions/listen"
+	methodAcknowledged = "notifications/subscriptions/acknowledged"
+	methodCancelled    = "notifications/cancelled"
+	methodUpdated      = "notifications/resources/updated"
+	methodCall         = "tools/call"
+	methodPing         = "ping"
+	// metaSubscription is where a notice says which listening it belongs to.
+	metaSubscription = "io.modelcontextprotocol/subscriptionId"
+)
+
+// message is what the relay reads of one.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// isRequest, isAnswer: what a message is. What is neither is a notification.
+func (m *message) isRequest() bool { return m.Method != "" && m.key() != "" }
+func (m *message) isAnswer() bool  { return m.Method == "" && m.key() != "" }
+
+// key is the id as text that is the same however it was written; empty without
+// one.
+func (m *message) key() string { return keyOf(m.ID) }
+
+func keyOf(id json.RawMessage) string {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(id))
+	dec.UseNumber()
+	if len(id) == 0 || dec.Decode(&v) != nil || v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%T %v", v, v)
+}
+
+// params are what the relay reads of those of the methods that it knows.
+type params struct {
+	URI           string          `json:"uri"`
+	Name          string          `json:"name"`
+	RequestID     json.RawMessage `json:"requestId"`
+	Notifications struct {
+		ResourceSubscriptions []string `json:"resourceSubscriptions"`
+	} `json:"notifications"`
+	Meta map[string]json.RawMessage `json:"_meta"`
+}
+
+// read reads the params; what has another form is as good as none.
+func (m *message) read() params {
+	var p params
+	if len(m.Params) > 0 {
+		_ = json.Unmarshal(m.Params, &p) // see above
+	}
+	return p
+}
+
+// parse reads the messages of a line: one, or those of a batch.
+func parse(line []byte) ([]message, error) {
+	if bytes.HasPrefix(line, []byte("[")) {
+		var batch []message
+		err := json.Unmarshal(line, &batch)
+		return batch, err
+	}
+	var m message
+	err := json.Unmarshal(line, &m)
+	return []message{m}, err
+}
+
+// withID returns the line of a message with another id.
+func withID(line []byte, id string) ([]byte, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(line, &fields); err != nil {
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	raw, err := json.Marshal(id)
+	if err != nil {
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	fields["id"] = raw
+	return json.Marshal(fields)
+}
+
+// idInHead finds the id of a message of which only the head is there; nil when
+// the head does not reach it.
+func idInHead(head []byte) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(head))
+	dec.UseNumber()
+	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
+		return nil
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil
+		}
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
+			return nil
+		}
+		if name == "id" && !strings.ContainsAny(string(value), "{[") {
+			return value
+		}
+	}
+	return nil
+}
+
+// The codes of errors that the relay answers with.
+const (
+	codeParse = -32700
+	codeLost  = -32000 // the daemon went away
+)
+
+// rpcError is an error of JSON-RPC.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	// Data says whether the call may be repeated.
+	Data *rpcErrorData `json:"data,omitempty"`
+}
+
+type rpcErrorData struct {
+	Repeatable bool `json:"repeatable"`
+}
+
+// errorLine is the answer to a request that failed here.
+func errorLine(id json.RawMessage, e rpcError) []byte {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	return mustLine(struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   rpcError        `json:"error"`
+	}{"2.0", id, e})
+}
+
+// requestLine is a request with a uri, and updatedLine the notice that one
+// changed; subscription is the id of the listening that it belongs to, if it does.
+func requestLine(id, method, uri string) []byte {
+	return mustLine(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": map[string]any{"uri": uri}})
+}
+
+func updatedLine(uri string, subscription json.RawMessage) []byte {
+	p := map[string]any{"uri": uri}
+	if len(subscription) > 0 {
+		p["_meta"] = map[string]any{metaSubscription: subscription}
+	}
+	return mustLine(map[string]any{"jsonrpc": "2.0", "method": methodUpdated, "params": p})
+}
+
+// mustLine encodes what has nothing that JSON has not.
+func mustLine(v any) []byte {
+	line, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return line
+}
