@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -18,7 +19,7 @@ import (
 )
 
 // serveHTTP serves MCP as a daemon does, on a port of this machine.
-func serveHTTP(t *testing.T, s *mcp.Server) string {
+func serveHTTP(t *testing.T, s *mcp.Server) (base string, stop func()) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -27,20 +28,20 @@ func serveHTTP(t *testing.T, s *mcp.Server) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- api.Serve(ctx, listener, s, nil) }()
-	t.Cleanup(func() {
+	return "http://" + listener.Addr().String(), func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 		http.DefaultClient.CloseIdleConnections()
-	})
-	return "http://" + listener.Addr().String()
+	}
 }
 
 // TestHTTP calls tools with the SDK's own client over HTTP, by the newest version
 // of the protocol, which a stateless server alone negotiates.
 func TestHTTP(t *testing.T) {
-	base := serveHTTP(t, mcp.New(newNode(t), mcp.Config{}))
+	base, stop := serveHTTP(t, mcp.New(newNode(t), mcp.Config{}))
+	defer stop()
 	changed := make(chan bool, 10)
 	session, err := newClient(&sdk.ClientOptions{
 		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { changed <- true },
@@ -72,6 +73,23 @@ func TestHTTP(t *testing.T) {
 	if got := schemasOf(t, reader); len(got) != 4 {
 		t.Errorf("%d tools for a reader of memory", len(got))
 	}
+}
+
+// TestADaemonThatStopsEndsListening although the client goes on listening.
+func TestADaemonThatStopsEndsListening(t *testing.T) {
+	base, stop := serveHTTP(t, mcp.New(newNode(t), mcp.Config{}))
+	session, err := newClient(&sdk.ClientOptions{
+		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) {},
+	}).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: base + "/mcp"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	stop()
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("stopping took %s", took)
+	}
+	_ = session.Close() // there is nobody to tell
 }
 
 // TestErrorsOverHTTPAreProblems also of the SDK, which has them as plain text.

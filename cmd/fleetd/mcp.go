@@ -34,6 +34,7 @@ It survives the daemon: when that goes away it waits for it, and goes on.`,
 	cmd.Flags().StringSliceVar(&opts.Tools, "tools", nil, "only these tools, and groups of tools: memory, file, skill, session, fleet (default all)")
 	cmd.Flags().BoolVar(&opts.ReadOnly, "read-only", false, "only tools that write nothing")
 	cmd.Flags().BoolVar(&start, "start", false, "start the daemon when none runs (mcp.start in config.yaml)")
+	_ = cmd.RegisterFlagCompletionFunc("tools", choice("memory", "file", "skill", "session", "fleet")) // fails for a flag that is not there alone
 	return a.verb(cmd, func(ctx context.Context, _ []string) error {
 		a.output = "" // standard output carries nothing but the protocol
 		query := url.Values{"tools": {strings.Join(opts.Tools, ",")}, "read_only": {strconv.FormatBool(opts.ReadOnly)}}
