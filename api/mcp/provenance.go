@@ -38,6 +38,17 @@ func (s *Server) conflicts(ctx context.Context) (conflicts, error) {
 	return keys, nil
 }
 
+// ofSession reports whether a session or, with a turn's id, a turn is in
+// conflict. All are in the home scope, so the id tells them apart.
+func (c conflicts) ofSession(kind string, id ...string) bool {
+	for key := range c {
+		if key.Kind == kind && key.ID == merge.NewID(id...) {
+			return true
+		}
+	}
+	return false
+}
+
 // provenance tells that of a record by its envelope.
 func (s *Server) provenance(e state.Envelope, inConflict bool) Provenance {
 	return Provenance{WriterID: e.LastWriterID, Writer: s.node.NameOf(e.LastWriterID), WrittenAt: e.UpdatedHLC.Time(), InConflict: inConflict}

@@ -51,17 +51,17 @@ type Transcript struct {
 	NextAfter int64 `json:"next_after,omitempty"`
 }
 
-func (s *Server) session(ses state.Session) Session {
+func (s *Server) session(ses state.Session, in conflicts) Session {
 	return Session{
 		ID: ses.ID, Title: ses.Title, Model: ses.Model, CreatedAt: ses.CreatedAt, UpdatedAt: ses.UpdatedAt,
-		Provenance: s.provenance(ses.Envelope, false),
+		Provenance: s.provenance(ses.Envelope, in.ofSession("session", ses.ID)),
 	}
 }
 
-func (s *Server) turn(t state.Turn) Turn {
+func (s *Server) turn(t state.Turn, in conflicts) Turn {
 	return Turn{
 		ID: t.ID, SessionID: t.SessionID, Seq: t.Seq, Role: t.Role, Content: t.Content, CreatedAt: t.CreatedAt, Incomplete: t.Incomplete,
-		Provenance: s.provenance(t.Envelope, false),
+		Provenance: s.provenance(t.Envelope, in.ofSession("session.turn", t.SessionID, t.ID)),
 	}
 }
 
@@ -74,7 +74,7 @@ func createSession(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	return result{c.session(created), "session " + created.ID + " begun; session_append adds to it"}, nil
+	return result{c.session(created, nil), "session " + created.ID + " begun; session_append adds to it"}, nil
 }
 
 func listSessions(ctx context.Context, c *call) (result, error) {
@@ -82,11 +82,15 @@ func listSessions(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
+	in, err := c.conflicts(ctx)
+	if err != nil {
+		return result{}, err
+	}
 	slices.SortStableFunc(found, func(a, b state.Session) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	index := SessionIndex{Sessions: []Session{}, page: page{Total: len(found)}}
 	text := newLines(c.args.number("limit", limitDefault))
 	for _, ses := range found {
-		out := c.session(ses)
+		out := c.session(ses, in)
 		if !text.add("%s %s -- last used %s, %s", out.ID, snippet(out.Title), out.UpdatedAt.Format("2006-01-02 15:04 MST"), out.Provenance) {
 			break
 		}
@@ -99,6 +103,10 @@ func listSessions(ctx context.Context, c *call) (result, error) {
 func sessionTurns(ctx context.Context, c *call) (result, error) {
 	id := c.args.text("session_id")
 	found, err := c.node.State().Sessions().Turns(ctx, id)
+	if err != nil {
+		return result{}, err
+	}
+	in, err := c.conflicts(ctx)
 	if err != nil {
 		return result{}, err
 	}
@@ -115,7 +123,7 @@ func sessionTurns(ctx context.Context, c *call) (result, error) {
 			out.NextAfter = found[i-1].Seq
 			break
 		}
-		turn := c.turn(t)
+		turn := c.turn(t, in)
 		size += len(t.Content)
 		out.Turns = append(out.Turns, turn)
 		content := shown(t.Content)
@@ -142,5 +150,5 @@ func appendTurn(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	return result{c.turn(t), fmt.Sprintf("turn %s is number %d of session %s", t.ID, t.Seq, t.SessionID)}, nil
+	return result{c.turn(t, nil), fmt.Sprintf("turn %s is number %d of session %s", t.ID, t.Seq, t.SessionID)}, nil
 }

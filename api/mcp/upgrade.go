@@ -70,6 +70,8 @@ func (s *Server) ServeConn(ctx context.Context, conn io.ReadWriteCloser, opts Op
 	}
 	defer shown.notifying(ctx, server, after)()
 	return server.Run(ctx, &sdk.IOTransport{
-		Reader: io.NopCloser(conn), Writer: conn, MaxLineLength: wire.RequestBytesMax,
+		Reader: io.NopCloser(conn), Writer: conn,
+		// The SDK counts what it has read of the next message, too.
+		MaxLineLength: wire.MCPLineBytesMax + 1<<20,
 	})
 }

@@ -13,12 +13,9 @@ import (
 	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/mcp"
 	"github.com/fleetsync/fleetd/api/mcp/relay"
+	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/node"
 )
-
-// mcpLineBytesMax bounds a message between an agent and the daemon: the longest
-// text of a record, escaped, and once more as much as a result repeats of it.
-const mcpLineBytesMax = 64 << 20
 
 func (a *app) mcpCommand() *cobra.Command {
 	var opts client.MCPOptions
@@ -51,7 +48,7 @@ It survives the daemon: when that goes away it waits for it, and goes on.`,
 			return err
 		}
 		carried := relay.Relay{
-			In: a.in, Out: a.out, ReadOnly: mcp.ReadOnly, LineBytesMax: mcpLineBytesMax,
+			In: a.in, Out: a.out, ReadOnly: mcp.ReadOnly, LineBytesMax: wire.MCPLineBytesMax,
 			Dial: func(ctx context.Context) (io.ReadWriteCloser, error) { return a.dialMCP(ctx, opts) },
 			Note: func(text string) { a.note("%s", text) },
 		}

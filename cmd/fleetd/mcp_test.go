@@ -249,7 +249,8 @@ func TestACallThatWasUnderWaySaysSo(t *testing.T) {
 	t.Logf("%d of %d calls were under way", lost, 8*60)
 }
 
-// TestProvenanceOfTwoMachines reads on one machine what was written on another.
+// TestProvenanceOfTwoMachines reads on one machine what was written on another,
+// and is told there when it changes.
 func TestProvenanceOfTwoMachines(t *testing.T) {
 	desk := newMachine(t, "desk", "")
 	desk.start()
@@ -261,6 +262,18 @@ func TestProvenanceOfTwoMachines(t *testing.T) {
 	got := ask(t, a, "memory_get", map[string]any{"id": written["id"]})
 	if got["writer"] != "desk" || got["writer_id"] != written["writer_id"] || got["written_at"] != written["written_at"] || got["content"] != "port 5432 is taken" {
 		t.Errorf("on laptop: %v", got)
+	}
+	updated := make(chan string, 100)
+	watcher := laptop.agent(&sdk.ClientSessionOptions{ProtocolVersion: "2025-06-18"}, &sdk.ClientOptions{
+		ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+	})
+	uri := fmt.Sprintf("memory://%v", written["id"])
+	if err := watcher.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, desk.agent(nil, nil), "memory_write", map[string]any{"id": written["id"], "content": "port 5432 is free again"})
+	if got := <-updated; got != uri {
+		t.Errorf("notice of %s, want %s", got, uri)
 	}
 	status := ask(t, a, "fleet_status", nil)
 	if members, _ := status["members"].([]any); status["name"] != "laptop" || len(members) != 2 {

@@ -264,6 +264,24 @@ func TestWhatWasUnderWayIsAnswered(t *testing.T) {
 	})
 }
 
+func TestABatchThatWasUnderWayIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		const batch = `[{"jsonrpc":"2.0","id":1,"method":"tools/list"},{"jsonrpc":"2.0","id":2,"method":"tools/list"},{"jsonrpc":"2.0","method":"x"}]`
+		r.client(batch)
+		r.daemonGets(batch)
+		restarted := make(chan bool)
+		go func() {
+			defer close(restarted)
+			r.restart()
+		}()
+		for _, id := range []string{"1", "2"} {
+			r.clientGets(`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32000,"message":"the daemon was restarted before it answered. The call changes nothing, and may be repeated.","data":{"repeatable":true}}}`)
+		}
+		<-restarted
+	})
+}
+
 func TestADaemonThatStaysAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
