@@ -3,9 +3,11 @@ package mcp_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/mcp"
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/state"
 )
 
 // serveSocket serves MCP on a Unix socket, and returns its path and what stops it.
@@ -97,5 +100,39 @@ func TestASessionThatCannotBeMeantIsRefused(t *testing.T) {
 	_ = conn.Close() // it is closed at the other end
 	if _, err := c.MCP(t.Context(), client.MCPOptions{}); err != nil {
 		t.Errorf("the next session: %v", err)
+	}
+}
+
+// TestAClientThatReadsNothingKeepsNoDaemonFromStopping although answers wait for
+// it.
+func TestAClientThatReadsNothingKeepsNoDaemonFromStopping(t *testing.T) {
+	n := newNode(t)
+	if _, err := n.replica.Memory().Write(t.Context(), state.MemoryItem{ID: "m", Content: strings.Repeat("x", 4<<20)}); err != nil {
+		t.Fatal(err)
+	}
+	path, stop := serveSocket(t, mcp.New(n, mcp.Config{}))
+	c := client.New(path)
+	defer c.Close()
+	conn, err := c.MCP(t.Context(), client.MCPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }() // the other end is closed
+	for i := range 3 {
+		line := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"memory_get","arguments":{"id":"m"}}}`, i+2)
+		if i == 0 {
+			line = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n" + line
+		}
+		if _, err := io.WriteString(conn, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := conn.Read(make([]byte, 1)); err != nil { // the session has begun
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	stop()
+	if took := time.Since(begun); took > 8*time.Second {
+		t.Errorf("stopping took %s", took)
 	}
 }
