@@ -17,6 +17,8 @@ var libraries = map[string]string{
 	"cbor":               "github.com/fxamacker/cbor/v2",
 	"curve25519-voi":     "github.com/oasisprotocol/curve25519-voi",
 	"goccy/go-yaml":      "github.com/goccy/go-yaml",
+	"go-toml":            "github.com/pelletier/go-toml/v2",
+	"hujson":             "github.com/tailscale/hujson",
 	"libp2p core/crypto": "github.com/libp2p/go-libp2p/core/crypto",
 	"libp2p core/peer":   "github.com/libp2p/go-libp2p/core/peer",
 	"uuid":               "github.com/google/uuid",
