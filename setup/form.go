@@ -1,6 +1,9 @@
 package setup
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // The forms in which hooks print context.
 const (
@@ -37,8 +40,11 @@ func (f Form) Wrap(text string) string {
 	if f.wrap == nil {
 		return text
 	}
-	raw, _ := json.Marshal(f.wrap(text)) // text in maps can be written
-	return string(raw) + "\n"
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(f.wrap(text)) // text in maps can be written
+	return b.String()
 }
 
 // ProjectOf returns the directory that an agent works in, by what it writes to a

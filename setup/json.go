@@ -38,10 +38,14 @@ type item struct {
 // parseJSON reads a text that is not blank.
 func parseJSON(text []byte) (*node, error) {
 	body := bytes.TrimPrefix(text, []byte(byteOrderMark))
-	// A line comment may end with the file.
-	value, err := hujson.Parse(append(bytes.Clone(body), '\n'))
+	value, err := hujson.Parse(body)
 	if err != nil {
-		return nil, atLine(err)
+		// A line comment may end with the file.
+		ended, errEnded := hujson.Parse(append(bytes.Clone(body), '\n'))
+		if errEnded != nil {
+			return nil, atLine(err)
+		}
+		value = ended
 	}
 	return nodeOf(&value, len(text)-len(body)), nil
 }

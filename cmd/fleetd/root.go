@@ -78,7 +78,7 @@ Try it: fleetd demo`,
 		a.initCommand(), a.runCommand(), a.inviteCommand(), a.joinCommand(),
 		a.statusCommand(), a.membersCommand(), a.peersCommand(), a.waitCommand(), a.verifyCommand(),
 		a.memoryCommand(), a.skillCommand(), a.sessionCommand(), a.conflictsCommand(), a.revertCommand(), a.stateCommand(),
-		a.mcpCommand(),
+		a.mcpCommand(), a.setupCommand(), a.contextCommand(),
 		a.versionCommand(),
 	)
 	root.Version = buildText(build())
