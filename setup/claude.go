@@ -4,7 +4,8 @@ import "path/filepath"
 
 // claude is Claude Code. Servers: https://code.claude.com/docs/en/mcp, hooks:
 // https://code.claude.com/docs/en/hooks, CLAUDE_CONFIG_DIR:
-// https://code.claude.com/docs/en/env-vars; checked in November 2026.
+// https://code.claude.com/docs/en/env-vars. docs/agents.md says how and when
+// this was checked, here and for the other agents.
 type claude struct{}
 
 func (claude) Name() string  { return "claude" }

@@ -4,7 +4,7 @@ import "path/filepath"
 
 // codex is Codex. Servers: https://developers.openai.com/codex/mcp, hooks:
 // https://developers.openai.com/codex/hooks and codex-rs/hooks in its
-// repository; checked in November 2026. Hooks are on by default; what they
+// repository. Hooks are on by default; what they
 // print, or additionalContext of Claude Code's form, goes to the model. It runs a
 // hook once it was trusted.
 type codex struct{}

@@ -4,7 +4,7 @@ import "path/filepath"
 
 // gemini is Gemini CLI. Settings and GEMINI_CLI_HOME:
 // https://geminicli.com/docs/reference/configuration, hooks:
-// https://geminicli.com/docs/hooks/reference; checked in November 2026.
+// https://geminicli.com/docs/hooks/reference.
 type gemini struct{}
 
 func (gemini) Name() string  { return "gemini" }

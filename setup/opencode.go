@@ -8,7 +8,7 @@ import (
 // opencode is opencode, 1 and 2. Servers:
 // https://opencode.ai/v2/docs/mcp-servers and https://opencode.ai/v1/docs/mcp-servers,
 // instructions: https://opencode.ai/docs/instructions, what 2 reads of 1:
-// https://opencode.ai/docs/migrate-v1; checked in November 2026. It has no hook
+// https://opencode.ai/docs/migrate-v1. It has no hook
 // without a plugin, so a block of AGENTS.md tells the agent what to do.
 type opencode struct{}
 
