@@ -3,7 +3,8 @@ package setup
 import "path/filepath"
 
 // cursor is Cursor. Servers: https://cursor.com/docs/mcp, hooks:
-// https://cursor.com/docs/agent/hooks. A hook of the user runs in ~/.cursor, and reads in workspace_roots where the project is.
+// https://cursor.com/docs/agent/hooks. A hook of the user runs in ~/.cursor, and
+// reads in workspace_roots where the project is.
 type cursor struct{}
 
 func (cursor) Name() string  { return "cursor" }

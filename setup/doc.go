@@ -6,7 +6,7 @@
 // # Invariants
 //
 //   - I1 Undo gives the file back byte for byte, whatever is in it (checked
-//     before anything is written; TestUndoGivesBackEveryByte).
+//     before anything is written; TestUndoGivesBackEveryByte, FuzzPut).
 //   - I2 Nothing but fleetd's entries changes: comments, order, indentation, line
 //     ends, byte order marks and unknown keys stay (TestPutChangesNothingElse).
 //   - I3 Doing it again changes nothing (TestPuttingAgainChangesNothing).

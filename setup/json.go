@@ -14,7 +14,7 @@ const byteOrderMark = "\ufeff"
 
 // isBlank reports whether a text holds no document.
 func isBlank(text []byte) bool {
-	return len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte(byteOrderMark)))) == 0
+	return len(bytes.Trim(bytes.TrimPrefix(text, []byte(byteOrderMark)), " \t\r\n")) == 0
 }
 
 // node is one value of a JSON text, which may have comments and trailing commas,
