@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
-	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/setup"
 )
@@ -20,6 +18,8 @@ import (
 const (
 	// contextTimeout is how long an agent waits for its context at most.
 	contextTimeout = 2 * time.Second
+	// contextPatience is how long it takes at most when the daemon answers.
+	contextPatience = 700 * time.Millisecond
 	// hookTimeout is how long an agent may take to say where it works, and
 	// hookBytesMax how much of it is read.
 	hookTimeout  = 200 * time.Millisecond
@@ -28,7 +28,7 @@ const (
 	tokenBytes = 4
 	// budgetMax bounds a budget, in tokens.
 	budgetMax = 1 << 24
-	// contextItemsMax is how many items are asked for of each kind and scope.
+	// contextItemsMax is how many items are asked for of each kind.
 	contextItemsMax = 500
 )
 
@@ -128,7 +128,7 @@ func (a *app) showContext(ctx context.Context, flags contextFlags) error {
 	if project == "" {
 		project = projectName(a.workDir(form))
 	}
-	known, err := a.gather(ctx, project, min(contextItemsMax, flags.budget*tokenBytes/contextItemBytes))
+	known, err := a.gather(ctx, project, min(contextItemsMax, flags.budget*tokenBytes/contextItemBytes+1))
 	result := contextResult{SchemaVersion: wire.SchemaVersion, Project: project, Budget: flags.budget}
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -189,38 +189,4 @@ func projectName(dir string) string {
 			return filepath.Base(dir)
 		}
 	}
-}
-
-// gather asks the daemon for what an agent may want to know.
-func (a *app) gather(ctx context.Context, project string, limit int) (*contextKnown, error) {
-	c, err := a.connect()
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, contextTimeout)
-	defer cancel()
-	known := &contextKnown{project: project}
-	asked, ctx := errgroup.WithContext(ctx)
-	asked.Go(func() (err error) {
-		known.status, err = c.Status(ctx)
-		return err
-	})
-	ask := func(scope wire.Scope, into *contextScope) {
-		asked.Go(func() error {
-			list, err := c.Memories(ctx, client.MemoryQuery{Scope: &scope, Limit: max(limit, 1)})
-			into.memory = list.Items
-			return err
-		})
-		asked.Go(func() error {
-			report, err := c.Report(ctx, &scope, max(limit, 1))
-			into.skills = report.Skills
-			return err
-		})
-	}
-	if project != "" {
-		ask(wire.Scope{Project: project}, &known.own)
-	}
-	ask(wire.Scope{}, &known.global)
-	return known, asked.Wait()
 }

@@ -24,8 +24,8 @@ type contextScope struct {
 }
 
 const (
-	// contextItemBytes is less than what the shortest item takes.
-	contextItemBytes = 24
+	// contextItemBytes is about what the shortest item takes.
+	contextItemBytes = 50
 	// shortColumns is how much is shown of the text of what does not fit, and
 	// fieldColumns of any other field but ids.
 	shortColumns = 60
