@@ -107,6 +107,7 @@ func (a *app) setUp(ctx context.Context, agent setup.Agent, flags setupFlags) er
 		f := explainSetup(err)
 		if len(done) > 0 {
 			f.text += "; written before that: " + strings.Join(done, ", ")
+			f.next = strings.TrimSuffix(f.next, "; nothing was written")
 		}
 		return f
 	}
