@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/store"
 )
 
@@ -24,16 +26,45 @@ const (
 	pipeBuffer = 256 << 10
 )
 
-// pipe measures the plainest way to bring the memory items of a store to
-// another disk: read, send over loopback, decode, check signatures in batches,
-// look whether the key is there, store in badger alone; one after the other on
-// the receiving side.
-func pipe(dir string, st *store.Store) (speed, error) {
+// pipeEnd takes in what came, in one synced transaction.
+type pipeEnd func(records []*merge.Record, wires [][]byte) error
+
+// pipeToStore is a pipe whose end is a store as a node has it.
+func pipeToStore(dir string, from *store.Store) (s speed, err error) {
+	engine, err := store.OpenBadger(filepath.Join(dir, "pipe-store"), store.BadgerOptions{})
+	if err != nil {
+		return speed{}, err
+	}
+	st, err := store.Open(engine, store.Config{Now: time.Now, Rand: rand.Reader, Indexer: state.Indexer{}})
+	if err != nil {
+		return speed{}, errors.Join(err, engine.Close())
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	return pipe(from, func(records []*merge.Record, _ [][]byte) error {
+		batch := store.Batch{Path: store.PathReconcile, Records: make([]merge.Record, len(records))}
+		for i, rec := range records {
+			batch.Records[i] = *rec
+		}
+		_, err := st.Merge(context.Background(), batch)
+		return err
+	})
+}
+
+// pipeToRows is a pipe whose end is badger alone, with one row a record, which it
+// looks up first.
+func pipeToRows(dir string, from *store.Store) (speed, error) {
 	db, err := openRaw(filepath.Join(dir, "pipe"))
 	if err != nil {
 		return speed{}, err
 	}
 	defer func() { _ = db.Close() }()
+	return pipe(from, func(records []*merge.Record, wires [][]byte) error { return pipeStore(db, records, wires) })
+}
+
+// pipe measures the plainest way to bring the memory items of a store to
+// another disk: read, send over loopback, decode, check signatures in batches,
+// take in; one after the other on the receiving side.
+func pipe(st *store.Store, end pipeEnd) (speed, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return speed{}, err
@@ -46,7 +77,7 @@ func pipe(dir string, st *store.Store) (speed, error) {
 	if err != nil {
 		return speed{}, err
 	}
-	n, err := pipeIn(conn, db)
+	n, err := pipeIn(conn, end)
 	if err = errors.Join(err, conn.Close(), <-sent); err != nil {
 		return speed{}, err
 	}
@@ -76,7 +107,7 @@ func pipeOut(listener net.Listener, st *store.Store) error {
 }
 
 // pipeIn stores what comes and returns how many records that were.
-func pipeIn(conn net.Conn, db *badger.DB) (n int, err error) {
+func pipeIn(conn net.Conn, end pipeEnd) (n int, err error) {
 	r := bufio.NewReaderSize(conn, pipeBuffer)
 	verifier := fleet.NewVerifier(rand.Reader)
 	for ended := false; !ended; {
@@ -100,7 +131,7 @@ func pipeIn(conn net.Conn, db *badger.DB) (n int, err error) {
 		if err := allSigned(verifier, records); err != nil {
 			return n, err
 		}
-		if err := pipeStore(db, records, wires); err != nil {
+		if err := end(records, wires); err != nil {
 			return n, err
 		}
 		n += len(records)
