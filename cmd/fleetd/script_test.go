@@ -187,25 +187,35 @@ func collect(fields map[string]bool, path string, v any) {
 	}
 }
 
-// TestTheTranscriptOfTheReadmeIsTheScript holds that what the README tells
-// people to type is what the scripts about it run, in that order.
-func TestTheTranscriptOfTheReadmeIsTheScript(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+// TestTranscriptsAreTheScripts holds that what a page tells people to type is what
+// the scripts about it run, in that order.
+func TestTranscriptsAreTheScripts(t *testing.T) {
+	for page, scripts := range map[string][]string{
+		"README.md":               {"readme.txtar", "readme_simulate.txtar"},
+		"docs/getting-started.md": {"getting_started.txtar"},
+	} {
+		t.Run(page, func(t *testing.T) { comparePage(t, page, scripts) })
+	}
+}
+
+func comparePage(t *testing.T, page string, scripts []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(page)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var told, run []string
-	for line := range strings.Lines(string(readme)) {
+	for line := range strings.Lines(string(text)) {
 		if _, command, isPrompt := strings.Cut(strings.TrimSpace(line), "$ "); isPrompt && !strings.HasPrefix(command, "export ") {
 			command, _, _ = strings.Cut(command, "  #")
 			told = append(told, strings.TrimSpace(command))
 		}
 	}
-	for _, script := range []string{"readme.txtar", "readme_simulate.txtar"} {
+	for _, script := range scripts {
 		run = append(run, shown(t, filepath.Join("testdata", "script", script))...)
 	}
 	if !slices.Equal(told, run) {
-		t.Errorf("the README tells\n%s\nthe scripts run\n%s", strings.Join(told, "\n"), strings.Join(run, "\n"))
+		t.Errorf("the page tells\n%s\nthe scripts run\n%s", strings.Join(told, "\n"), strings.Join(run, "\n"))
 	}
 }
 
