@@ -2,9 +2,10 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/fleetsync/fleetd/api/wire"
 )
@@ -13,115 +14,159 @@ import (
 type about struct {
 	backend Backend
 	version wire.Build
+	// openapi returns the description of the API.
+	openapi func() []byte
 }
 
-func (a about) status(r *http.Request) (reply, error) {
-	if err := paramsOf(r).done(); err != nil {
-		return reply{}, err
-	}
-	status, err := a.backend.Status(r.Context())
+func (a about) register(h *handler) {
+	const small = "A fleet has few members, so the list has no pages."
+	register(h, operation{route: "GET /v1/status", id: "get-status", tag: "fleet", summary: "What this node knows, without asking anybody"}, a.status)
+	register(h, operation{route: "GET /v1/members", id: "list-members", tag: "fleet", summary: "The members of the fleet, by name", text: small}, a.members)
+	register(h, operation{
+		route: "POST /v1/probe", id: "probe", tag: "fleet", summary: "What every member answers now", text: small,
+	}, a.probe)
+	register(h, operation{
+		route: "POST /v1/verify", id: "verify", tag: "fleet", summary: "Prove the node's own store",
+	}, a.verify)
+	register(h, operation{
+		route: "POST /v1/compare", id: "compare", tag: "fleet", summary: "Where members differ, version by version", text: small,
+		codes: []wire.Code{wire.CodeNotFound},
+	}, a.compare)
+	register(h, operation{
+		route: "POST /v1/invitations", id: "invite", tag: "fleet", summary: "Open an invitation",
+		text: "Whoever holds its ticket may join.", status: http.StatusCreated, codes: []wire.Code{wire.CodeClock, wire.CodeDiskFull},
+	}, a.invite)
+	register(h, operation{route: "GET /v1/version", id: "get-version", tag: "daemon", summary: "Which build answers"}, a.versions)
+	register(h, operation{
+		route: "GET /livez", id: "live", tag: "daemon", summary: "Whether the process lives", responses: unhealthy(),
+	}, a.live)
+	register(h, operation{
+		route: "GET /readyz", id: "ready", tag: "daemon", summary: "Whether the node serves", responses: unhealthy(),
+	}, a.ready)
+	register(h, operation{
+		route: "GET /openapi.json", id: "describe", tag: "daemon", summary: "This description",
+		responses: map[string]*huma.Response{"200": {
+			Description: "An OpenAPI document.",
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}},
+		}},
+	}, a.describe)
+}
+
+// unhealthy documents the one reply that is not 2xx and no problem.
+func unhealthy() map[string]*huma.Response {
+	return map[string]*huma.Response{"503": {
+		Description: "A check failed.",
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: schemaPrefix + "Health"}}},
+	}}
+}
+
+type statusOutput struct{ Body wire.Status }
+
+func (a about) status(ctx context.Context, _ *struct{}) (*statusOutput, error) {
+	status, err := a.backend.Status(ctx)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	status.SchemaVersion = wire.SchemaVersion
-	return ok(status), nil
+	return &statusOutput{status}, nil
 }
 
-func (a about) members(r *http.Request) (reply, error) {
-	if err := paramsOf(r).done(); err != nil {
-		return reply{}, err
-	}
-	members, err := a.backend.Members(r.Context())
+type membersOutput struct{ Body wire.MemberList }
+
+func (a about) members(ctx context.Context, _ *struct{}) (*membersOutput, error) {
+	members, err := a.backend.Members(ctx)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	return ok(wire.MemberList{SchemaVersion: wire.SchemaVersion, Members: members}), nil
+	return &membersOutput{wire.MemberList{SchemaVersion: wire.SchemaVersion, Members: members}}, nil
 }
 
-func (a about) probe(r *http.Request) (reply, error) {
-	p := paramsOf(r)
+type probeInput struct {
+	TimeoutMS int `query:"timeout_ms" minimum:"1" doc:"How long members may take to answer, in milliseconds; at most, and when absent, 5000."`
+}
+
+type probeOutput struct{ Body wire.Probe }
+
+func (a about) probe(ctx context.Context, in *probeInput) (*probeOutput, error) {
 	timeout := probeTimeout
-	if ms := p.count("timeout_ms"); ms > 0 && ms < int(probeTimeout.Milliseconds()) {
-		timeout = time.Duration(ms) * time.Millisecond
+	if in.TimeoutMS > 0 && in.TimeoutMS < int(probeTimeout.Milliseconds()) {
+		timeout = time.Duration(in.TimeoutMS) * time.Millisecond
 	}
-	if err := p.done(); err != nil {
-		return reply{}, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	probe, err := a.backend.Probe(ctx)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	probe.SchemaVersion = wire.SchemaVersion
-	return ok(probe), nil
+	return &probeOutput{probe}, nil
 }
 
-func (a about) invite(w http.ResponseWriter, r *http.Request) (reply, error) {
-	var in wire.InvitationRequest
-	_, err := readBody(w, r, &in)
-	if err := errors.Join(paramsOf(r).done(), err); err != nil {
-		return reply{}, err
-	}
+type inviteInput struct{ Body wire.InvitationRequest }
+
+type inviteOutput struct{ Body wire.Invitation }
+
+func (a about) invite(ctx context.Context, in *inviteInput) (*inviteOutput, error) {
 	const ttlSecondsMax = 365 * 24 * 3600 // the node's bound is lower; this one keeps the product in range
-	if in.TTLSeconds < 0 || in.TTLSeconds > ttlSecondsMax || in.Uses < 0 {
-		return reply{}, newProblem(wire.CodeInvalid, "ttl_seconds and uses must be positive, and not longer than a year")
+	if in.Body.TTLSeconds < 0 || in.Body.TTLSeconds > ttlSecondsMax || in.Body.Uses < 0 {
+		return nil, newProblem(wire.CodeInvalid, "ttl_seconds and uses must be positive, and not longer than a year")
 	}
-	opts := InviteOptions{Name: in.Name, TTL: time.Duration(in.TTLSeconds) * time.Second, Uses: in.Uses, Can: in.Can}
-	for _, scope := range in.Scopes {
+	opts := InviteOptions{Name: in.Body.Name, TTL: time.Duration(in.Body.TTLSeconds) * time.Second, Uses: in.Body.Uses, Can: in.Body.Can}
+	for _, scope := range in.Body.Scopes {
 		opts.Scopes = append(opts.Scopes, stateScope(scope))
 	}
-	invitation, err := a.backend.Invite(r.Context(), opts)
+	invitation, err := a.backend.Invite(ctx, opts)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	invitation.SchemaVersion = wire.SchemaVersion
-	return reply{status: http.StatusCreated, body: invitation}, nil
+	return &inviteOutput{invitation}, nil
 }
 
-func (a about) conflicts(r *http.Request) (reply, error) {
-	if err := paramsOf(r).done(); err != nil {
-		return reply{}, err
-	}
-	found, err := a.backend.State().Conflicts(r.Context())
-	if err != nil {
-		return reply{}, err
-	}
-	list := wire.ConflictList{SchemaVersion: wire.SchemaVersion, Conflicts: []wire.Conflict{}}
-	for _, c := range found {
-		list.Conflicts = append(list.Conflicts, wireConflict(c))
-	}
-	return ok(list), nil
+type versionOutput struct{ Body wire.Build }
+
+func (a about) versions(context.Context, *struct{}) (*versionOutput, error) {
+	return &versionOutput{a.version}, nil
 }
 
-func (a about) versions(r *http.Request) (reply, error) {
-	return ok(a.version), paramsOf(r).done()
+type describeOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
+}
+
+func (a about) describe(context.Context, *struct{}) (*describeOutput, error) {
+	return &describeOutput{"application/json", a.openapi()}, nil
+}
+
+type healthOutput struct {
+	Status int
+	Body   wire.Health
 }
 
 // live answers as long as the process does: what else could fail has /readyz.
-func (a about) live(*http.Request) (reply, error) {
+func (a about) live(context.Context, *struct{}) (*healthOutput, error) {
 	return health(wire.Check{Name: "http", OK: true}), nil
 }
 
-func (a about) ready(r *http.Request) (reply, error) {
+func (a about) ready(ctx context.Context, _ *struct{}) (*healthOutput, error) {
 	node := wire.Check{Name: "node", OK: true}
-	if err := a.backend.Ready(r.Context()); err != nil {
+	if err := a.backend.Ready(ctx); err != nil {
 		node.OK, node.Detail = false, err.Error()
 	}
 	storage := wire.Check{Name: "store", OK: true}
-	if _, err := a.backend.State().SkillLibrary().Search(r.Context(), "", 1); err != nil {
+	if _, err := a.backend.State().SkillLibrary().Search(ctx, "", 1); err != nil {
 		storage.OK, storage.Detail = false, err.Error()
 	}
 	return health(node, storage), nil
 }
 
-func health(checks ...wire.Check) reply {
-	h := wire.Health{SchemaVersion: wire.SchemaVersion, OK: true, Checks: checks}
+func health(checks ...wire.Check) *healthOutput {
+	out := &healthOutput{Status: http.StatusOK, Body: wire.Health{SchemaVersion: wire.SchemaVersion, OK: true, Checks: checks}}
 	for _, c := range checks {
-		h.OK = h.OK && c.OK
+		out.Body.OK = out.Body.OK && c.OK
 	}
-	if !h.OK {
-		return reply{status: http.StatusServiceUnavailable, body: h}
+	if !out.Body.OK {
+		out.Status = http.StatusServiceUnavailable
 	}
-	return ok(h)
+	return out
 }

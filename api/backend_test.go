@@ -22,6 +22,8 @@ type backend struct {
 	state   state.Replica
 	members []wire.Member
 	probe   wire.Probe
+	// compared is what Compare answers.
+	compared []wire.ComparedMember
 	// named are the members that Compare was asked for.
 	named   []string
 	invited api.InviteOptions
@@ -46,7 +48,7 @@ func newBackend(tb testing.TB) *backend {
 func (b *backend) State() state.Replica { return b.state }
 
 func (b *backend) Status(context.Context) (wire.Status, error) {
-	return wire.Status{ID: "local", Name: "local", Verdict: "fine", Members: b.members}, b.err
+	return wire.Status{ID: "local", Name: "local", Verdict: "fine", Addresses: []string{}, Members: b.members}, b.err
 }
 
 func (b *backend) NameOf(id string) string { return id }
@@ -63,12 +65,12 @@ func (b *backend) Verify(ctx context.Context) (wire.Verification, error) {
 
 func (b *backend) Compare(ctx context.Context, members []string) (wire.Comparison, error) {
 	b.named = members
-	return wire.Comparison{Equal: true, Members: []wire.ComparedMember{}}, cmp.Or(b.err, ctx.Err())
+	return wire.Comparison{Equal: true, Members: append([]wire.ComparedMember{}, b.compared...)}, cmp.Or(b.err, ctx.Err())
 }
 
 func (b *backend) Invite(_ context.Context, opts api.InviteOptions) (wire.Invitation, error) {
 	b.invited = opts
-	return wire.Invitation{Ticket: "fleet1x", Uses: 1, ExpiresAt: time.Unix(0, 0).UTC()}, b.err
+	return wire.Invitation{Ticket: "fleet1x", Uses: 1, ExpiresAt: time.Unix(0, 0).UTC(), Addresses: []string{}}, b.err
 }
 
 func (b *backend) Ready(context.Context) error { return b.err }

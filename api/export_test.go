@@ -4,5 +4,5 @@ package api
 var (
 	AllowUser        = allowUser
 	HasLoneSurrogate = hasLoneSurrogate
-	PageOf           = pageOf
+	TurnsAfter       = turnsAfter
 )

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -16,148 +17,277 @@ type memory struct {
 	library state.MemoryLibrary
 }
 
-func (m memory) list(r *http.Request) (reply, error) {
-	p := paramsOf(r)
-	query, kind, limit := p.text("q"), p.text("kind"), p.count("limit")
-	scope, scoped := p.scope()
-	if err := p.done(); err != nil {
-		return reply{}, err
-	}
-	// Recall takes the zero scope for every scope, and knows no kind: what it
-	// cannot narrow is narrowed here, and then the limit has to wait.
-	keep := func(it state.MemoryItem) bool {
-		return (kind == "" || it.Kind == kind) && (!scoped || it.Scope == scope)
-	}
-	recallLimit := limit
-	if kind != "" || scoped {
-		recallLimit = 0
-	}
-	found, err := m.library.Recall(r.Context(), state.RecallQuery{Query: query, Scope: scope, Limit: recallLimit})
-	if err != nil {
-		return reply{}, err
-	}
-	list := wire.MemoryList{SchemaVersion: wire.SchemaVersion, Items: []wire.MemoryItem{}}
-	for _, it := range found {
-		if limit > 0 && len(list.Items) == limit {
-			break
-		}
-		if keep(it) {
-			list.Items = append(list.Items, wireMemory(it))
-		}
-	}
-	return ok(list), nil
+func (m memory) register(h *handler) {
+	register(h, operation{
+		route: "GET /v1/memory", id: "list-memory", tag: "memory", summary: "Every live item that matches, newest first",
+		codes: []wire.Code{wire.CodeInvalid},
+	}, m.list)
+	register(h, operation{
+		route: "POST /v1/memory", id: "create-memory", tag: "memory", summary: "Create an item",
+		text:   "With the id of an item it replaces that one. A token in the body makes it conditional.",
+		status: http.StatusCreated, codes: writeCodes(),
+	}, m.post)
+	register(h, operation{
+		route: "GET /v1/memory/{id}", id: "get-memory", tag: "memory", summary: "One item",
+		codes: readCodes(), responses: notModified(),
+	}, m.get)
+	register(h, operation{
+		route: "PUT /v1/memory/{id}", id: "put-memory", tag: "memory", summary: "Create an item, or replace it",
+		text: conditionalText, codes: writeCodes(),
+	}, m.put)
+	register(h, operation{
+		route: "DELETE /v1/memory/{id}", id: "delete-memory", tag: "memory", summary: "Delete an item",
+		text: deleteText, status: http.StatusNoContent, codes: deleteCodes(), responses: gone(),
+	}, m.delete)
+	register(h, operation{
+		route: "GET /v1/memory/{id}/versions", id: "list-memory-versions", tag: "memory",
+		summary: "The history of an item, also of a deleted one", codes: readCodes(),
+	}, m.history)
 }
 
-func (m memory) get(r *http.Request) (reply, error) {
-	p := paramsOf(r)
-	scope, scoped := p.scope()
-	if err := p.done(); err != nil {
-		return reply{}, err
+// What the operations of skills and memory items share.
+const (
+	conditionalText = "A token in the body, or If-Match with the ETag of the version that was read, makes the write conditional, and " +
+		"If-None-Match: * makes it create only. A write whose condition fails is a conflict: the answer holds the current record, and its ETag."
+	deleteText = "If-Match makes it conditional: then it deletes what a GET of the same address shows, and a condition that fails " +
+		"is a conflict that holds the current record."
+)
+
+func readCodes() []wire.Code {
+	return []wire.Code{wire.CodeInvalid, wire.CodeNotFound, wire.CodeAmbiguous, wire.CodeIncomplete}
+}
+
+func writeCodes() []wire.Code {
+	return []wire.Code{wire.CodeConflict, wire.CodeInvalid, wire.CodeIncomplete, wire.CodeClock, wire.CodeDiskFull}
+}
+
+func deleteCodes() []wire.Code {
+	return []wire.Code{
+		wire.CodeInvalid, wire.CodeNotFound, wire.CodeAmbiguous, wire.CodeConflict, wire.CodeIncomplete, wire.CodeClock, wire.CodeDiskFull,
 	}
-	var it state.MemoryItem
-	var err error
-	if scoped {
-		it, err = m.library.GetIn(r.Context(), scope, r.PathValue("id"))
-	} else {
-		it, err = m.library.Get(r.Context(), r.PathValue("id"))
+}
+
+type memoryListInput struct {
+	Query string `query:"q" doc:"Words that an item holds, in its content, kind or source: all of them."`
+	Kind  string `query:"kind" doc:"Items of this kind alone."`
+	ScopeQuery
+	PageQuery
+}
+
+type memoryListOutput struct{ Body wire.MemoryList }
+
+const memoryCursor = "memory"
+
+func (m memory) list(ctx context.Context, in *memoryListInput) (*memoryListOutput, error) {
+	place, err := readCursor(memoryCursor, in.Cursor, 5)
+	if err != nil {
+		return nil, err
 	}
+	var after func(state.MemoryItem) bool
+	if place != nil {
+		created, err := readTime("memory", place[0])
+		if err != nil {
+			return nil, err
+		}
+		last := state.MemoryItem{CreatedAt: created, ID: place[1], Scope: state.Scope{Instance: place[2], Project: place[3], Workspace: place[4]}}
+		after = func(it state.MemoryItem) bool { return newerFirst(it, last) > 0 }
+	}
+	// Recall takes the zero scope for every scope, knows no kind and no place: what
+	// it cannot narrow is narrowed here, and then the limit has to wait.
+	scope, scoped := in.scope()
+	recallLimit := 0
+	if in.Limit > 0 && in.Kind == "" && !scoped && place == nil {
+		recallLimit = in.Limit + 1 // one more tells whether there is another page
+	}
+	found, err := m.library.Recall(ctx, state.RecallQuery{Query: in.Query, Scope: scope, Limit: recallLimit})
+	if err != nil {
+		return nil, err
+	}
+	kept := found[:0]
+	for _, it := range found {
+		if (in.Kind == "" || it.Kind == in.Kind) && (!scoped || it.Scope == scope) {
+			kept = append(kept, it)
+		}
+	}
+	page, next := pageOf(memoryCursor, kept, in.Limit, after, func(it state.MemoryItem) []string {
+		return append([]string{timePlace(it.CreatedAt), it.ID}, scopePlace(it.Scope)...)
+	})
+	list := wire.MemoryList{SchemaVersion: wire.SchemaVersion, Items: make([]wire.MemoryItem, 0, len(page)), NextCursor: next}
+	for _, it := range page {
+		list.Items = append(list.Items, wireMemory(it))
+	}
+	return &memoryListOutput{list}, nil
+}
+
+// newerFirst is the order of Recall.
+func newerFirst(a, b state.MemoryItem) int {
+	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID), compareScopes(b.Scope, a.Scope))
+}
+
+func compareScopes(a, b state.Scope) int {
+	return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Workspace, b.Workspace))
+}
+
+type memoryGetInput struct {
+	ID string `path:"id" doc:"The id of the item."`
+	ScopeQuery
+	IfNoneMatch
+}
+
+type memoryOutput struct {
+	ETag string `header:"ETag" doc:"Stands for this version of the item."`
+	Body wire.MemoryReply
+}
+
+func (m memory) get(ctx context.Context, in *memoryGetInput) (*memoryOutput, error) {
+	it, err := m.find(ctx, in.ID, &in.ScopeQuery)
 	if errors.Is(err, state.ErrIncomplete) {
 		problem, known := problemOf(err), wireMemory(it)
 		problem.Memory = &known
-		return reply{}, problem
+		return nil, problem
 	}
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	return ok(memoryReply(it)), nil
+	out := memoryReply(it)
+	if err := in.unchanged(out.ETag); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
-func (m memory) post(w http.ResponseWriter, r *http.Request) (reply, error) {
-	written, err := m.write(w, r, "")
-	return reply{status: http.StatusCreated, body: written}, err
+// find returns an item of exactly one scope, or else the one that the id leads
+// to.
+func (m memory) find(ctx context.Context, id string, q *ScopeQuery) (state.MemoryItem, error) {
+	if scope, scoped := q.scope(); scoped {
+		return m.library.GetIn(ctx, scope, id)
+	}
+	return m.library.Get(ctx, id)
 }
 
-func (m memory) put(w http.ResponseWriter, r *http.Request) (reply, error) {
-	written, err := m.write(w, r, r.PathValue("id"))
-	return ok(written), err
+type memoryPostInput struct{ Body wire.MemoryWrite }
+
+func (m memory) post(ctx context.Context, in *memoryPostInput) (*memoryOutput, error) {
+	return m.write(ctx, in.Body, in.Body.Token, false)
 }
 
-// write stores what the request holds. pathID is the id that the path names, if
-// it names one.
-func (m memory) write(w http.ResponseWriter, r *http.Request, pathID string) (wire.MemoryReply, error) {
-	var in wire.MemoryWrite
-	_, err := readBody(w, r, &in)
-	if err := errors.Join(paramsOf(r).done(), err); err != nil {
-		return wire.MemoryReply{}, err
+type memoryPutInput struct {
+	ID string `path:"id" doc:"The id of the item."`
+	Conditions
+	Body wire.MemoryWrite
+}
+
+func (m memory) put(ctx context.Context, in *memoryPutInput) (*memoryOutput, error) {
+	if in.Body.ID != "" && in.Body.ID != in.ID {
+		return nil, newProblem(wire.CodeInvalid, "the body's id is not that of the path")
 	}
-	if pathID != "" && in.ID != "" && in.ID != pathID {
-		return wire.MemoryReply{}, newProblem(wire.CodeInvalid, "the body's id is not that of the path")
-	}
-	token, err := stateToken(in.Token)
+	in.Body.ID = in.ID
+	token, exists, err := in.token(in.Body.Token)
 	if err != nil {
-		return wire.MemoryReply{}, err
+		return nil, err
 	}
-	if pathID != "" {
-		in.ID = pathID
+	return m.write(ctx, in.Body, token, exists)
+}
+
+// write stores an item under a condition. exists is that of Conditions.
+func (m memory) write(ctx context.Context, in wire.MemoryWrite, condition wire.Token, exists bool) (*memoryOutput, error) {
+	token, err := stateToken(condition)
+	if err != nil {
+		return nil, err
 	}
 	if reason := in.Fault(); reason != "" {
-		return wire.MemoryReply{}, newProblem(wire.CodeInvalid, reason)
+		return nil, newProblem(wire.CodeInvalid, reason)
 	}
 	it := state.MemoryItem{
-		ID: in.ID, Kind: in.Kind, Content: in.Content, Scope: stateScope(in.Scope),
-		Source: in.Source, Envelope: token,
+		ID: in.ID, Kind: in.Kind, Content: in.Content, Scope: stateScope(in.Scope), Source: in.Source, Envelope: token,
 	}
-	written, err := m.library.Write(r.Context(), it)
+	if exists {
+		current, err := m.library.GetIn(ctx, it.Scope, it.ID)
+		if err != nil && !errors.Is(err, state.ErrIncomplete) {
+			return nil, absent(err)
+		}
+		it.Envelope = current.Envelope
+	}
+	written, err := m.library.Write(ctx, it)
 	if errors.Is(err, state.ErrConflict) {
-		return wire.MemoryReply{}, m.conflict(r.Context(), it, err)
+		return nil, m.conflict(ctx, it.Scope, it.ID, err)
 	}
 	if err != nil {
-		return wire.MemoryReply{}, err
+		return nil, err
 	}
 	return memoryReply(written), nil
 }
 
-// conflict adds the stored record to the problem of a conflict.
-func (m memory) conflict(ctx context.Context, it state.MemoryItem, err error) error {
-	problem := problemOf(err)
-	if current, errGet := m.library.GetIn(ctx, it.Scope, it.ID); errGet == nil {
-		stored := wireMemory(current)
-		problem.Memory = &stored
+// absent makes a conflict of an If-Match for what does not exist.
+func absent(err error) error {
+	if errors.Is(err, state.ErrNotFound) {
+		return newProblem(wire.CodeConflict, "version conflict: If-Match: * for a record that does not exist")
 	}
-	return problem
+	return err
 }
 
-func (m memory) delete(r *http.Request) (reply, error) {
-	p := paramsOf(r)
-	scope, scoped := p.scope()
-	if err := p.done(); err != nil {
-		return reply{}, err
+// conflict adds the stored record to the problem of a conflict.
+func (m memory) conflict(ctx context.Context, scope state.Scope, id string, err error) error {
+	p := problemOf(err)
+	if current, errGet := m.library.GetIn(ctx, scope, id); errGet == nil {
+		stored := wireMemory(current)
+		p.Memory = &stored
 	}
-	gone := reply{status: http.StatusNoContent}
-	if scoped {
-		return gone, m.library.DeleteIn(r.Context(), scope, r.PathValue("id"))
+	return tagged(p)
+}
+
+type memoryDeleteInput struct {
+	ID string `path:"id" doc:"The id of the item."`
+	ScopeQuery
+	IfMatch
+}
+
+func (m memory) delete(ctx context.Context, in *memoryDeleteInput) (*done, error) {
+	condition, err := in.token()
+	if err != nil {
+		return nil, err
 	}
-	return gone, m.library.Delete(r.Context(), r.PathValue("id"))
+	scope, scoped := in.scope()
+	if in.IfMatch.IfMatch == "" {
+		if scoped {
+			return nil, m.library.DeleteIn(ctx, scope, in.ID)
+		}
+		return nil, m.library.Delete(ctx, in.ID)
+	}
+	token, err := stateToken(condition)
+	if err != nil {
+		return nil, err
+	}
+	it, err := m.find(ctx, in.ID, &in.ScopeQuery)
+	if err != nil && !errors.Is(err, state.ErrIncomplete) {
+		return nil, err
+	}
+	if err = m.library.DeleteIf(ctx, it.Scope, it.ID, token); errors.Is(err, state.ErrConflict) {
+		return nil, m.conflict(ctx, it.Scope, it.ID, err)
+	}
+	return nil, err
+}
+
+type memoryHistoryInput struct {
+	ID string `path:"id" doc:"The id of the item."`
+	ScopeQuery
+	PageQuery
 }
 
 // history lists the versions of an item, of a deleted one too.
-func (m memory) history(r *http.Request) (reply, error) {
-	p := paramsOf(r)
-	scope, scoped := p.scope()
-	if err := p.done(); err != nil {
-		return reply{}, err
-	}
-	key := merge.Key{Kind: "memory", Scope: scope, ID: merge.NewID(r.PathValue("id"))}
+func (m memory) history(ctx context.Context, in *memoryHistoryInput) (*historyOutput, error) {
+	scope, scoped := in.scope()
+	key := merge.Key{Kind: "memory", Scope: scope, ID: merge.NewID(in.ID)}
 	if scoped {
-		versions, err := m.replica.History(r.Context(), key)
+		versions, err := m.replica.History(ctx, key)
 		if err != nil {
-			return reply{}, err
+			return nil, err
 		}
-		return ok(wireHistory(key, versions)), nil
+		return historyPage(key, versions, &in.PageQuery)
 	}
-	versions, err := m.library.History(r.Context(), r.PathValue("id"))
+	versions, err := m.library.History(ctx, in.ID)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	for _, v := range versions {
 		if v.Memory != nil {
@@ -165,9 +295,10 @@ func (m memory) history(r *http.Request) (reply, error) {
 			break
 		}
 	}
-	return ok(wireHistory(key, versions)), nil
+	return historyPage(key, versions, &in.PageQuery)
 }
 
-func memoryReply(it state.MemoryItem) wire.MemoryReply {
-	return wire.MemoryReply{SchemaVersion: wire.SchemaVersion, MemoryItem: wireMemory(it)}
+func memoryReply(it state.MemoryItem) *memoryOutput {
+	w := wireMemory(it)
+	return &memoryOutput{ETag: w.ETag(), Body: wire.MemoryReply{SchemaVersion: wire.SchemaVersion, MemoryItem: w}}
 }

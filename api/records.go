@@ -1,9 +1,9 @@
 package api
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,45 +17,85 @@ import (
 // settling them goes.
 type records struct{ replica state.Replica }
 
-func (s records) history(r *http.Request) (reply, error) {
-	key, versions, err := s.read(r)
-	if err != nil {
-		return reply{}, err
-	}
-	return ok(wireHistory(key, versions)), nil
+func (s records) register(h *handler) {
+	settleCodes := append(readCodes(), wire.CodeTooLarge, wire.CodeClock, wire.CodeDiskFull)
+	register(h, operation{
+		route: "GET /v1/conflicts", id: "list-conflicts", tag: "records",
+		summary: "The writes that lost to a concurrent one and that nobody has settled, by key", codes: []wire.Code{wire.CodeInvalid},
+	}, s.conflicts)
+	register(h, operation{
+		route: "GET /v1/records/{kind}/{key}/versions", id: "list-versions", tag: "records",
+		summary: "Every version that the node has of a record of any kind, newest first", codes: readCodes(),
+	}, s.history)
+	register(h, operation{
+		route: "POST /v1/records/{kind}/{key}/keep", id: "keep-record", tag: "records",
+		summary: "Settle the conflicts of a record: its head stays", codes: settleCodes,
+	}, s.keep)
+	register(h, operation{
+		route: "POST /v1/records/{kind}/{key}/restore", id: "restore-record", tag: "records",
+		summary: "Write one of the versions of a record anew", codes: settleCodes,
+	}, s.restore)
 }
 
-func (s records) keep(r *http.Request) (reply, error) {
-	key, versions, err := s.read(r)
+// RecordPath names a record of any kind. It is exported for huma, which looks
+// at exported fields alone.
+type RecordPath struct {
+	Kind string `path:"kind" doc:"The kind of the record."`
+	Key  string `path:"key" doc:"Its key, as in a Conflict. Without a scope it is looked for in all: the only one counts, else the only one that is in conflict."`
+	ScopeQuery
+}
+
+type recordHistoryInput struct {
+	RecordPath
+	PageQuery
+}
+
+type historyOutput struct{ Body wire.History }
+
+func (s records) history(ctx context.Context, in *recordHistoryInput) (*historyOutput, error) {
+	key, versions, err := s.read(ctx, &in.RecordPath)
 	if err != nil {
-		return reply{}, err
+		return nil, err
+	}
+	return historyPage(key, versions, &in.PageQuery)
+}
+
+type recordInput struct{ RecordPath }
+
+type settledOutput struct{ Body wire.Settled }
+
+func (s records) keep(ctx context.Context, in *recordInput) (*settledOutput, error) {
+	key, versions, err := s.read(ctx, &in.RecordPath)
+	if err != nil {
+		return nil, err
 	}
 	head := versions[slices.IndexFunc(versions, func(v state.Version) bool { return v.Standing == state.StandingHead })]
-	kept, err := s.replica.Keep(r.Context(), key)
+	kept, err := s.replica.Keep(ctx, key)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	return ok(settled(key, versions, head, kept)), nil
+	return &settledOutput{settled(key, versions, head, kept)}, nil
 }
 
-func (s records) restore(w http.ResponseWriter, r *http.Request) (reply, error) {
-	var in wire.RestoreRequest
-	if _, err := readBody(w, r, &in); err != nil {
-		return reply{}, err
-	}
-	key, versions, err := s.read(r)
+type restoreInput struct {
+	RecordPath
+	Body wire.RestoreRequest
+}
+
+func (s records) restore(ctx context.Context, in *restoreInput) (*settledOutput, error) {
+	key, versions, err := s.read(ctx, &in.RecordPath)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	from, err := versionOf(versions, in.Hash)
+	from, err := versionOf(versions, in.Body.Hash)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	restored, err := s.replica.Restore(r.Context(), key, from.Hash)
+	restored, err := s.replica.Restore(ctx, key, from.Hash)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	return ok(settled(key, versions, from, restored)), nil
+	return &settledOutput{settled(key, versions, from, restored)}, nil
 }
 
 func settled(key merge.Key, before []state.Version, from, now state.Version) wire.Settled {
@@ -93,16 +133,12 @@ func versionOf(versions []state.Version, prefix string) (state.Version, error) {
 // least one. With a scope in the query it is that of exactly this scope. Without
 // one it is the only one in all scopes, else the only one that is in conflict.
 // Errors: a Problem, those of package state.
-func (s records) read(r *http.Request) (merge.Key, []state.Version, error) {
-	p := paramsOf(r)
-	scope, scoped := p.scope()
-	if err := p.done(); err != nil {
-		return merge.Key{}, nil, err
-	}
-	kind, text := r.PathValue("kind"), r.PathValue("key")
+func (s records) read(ctx context.Context, in *RecordPath) (merge.Key, []state.Version, error) {
+	scope, scoped := in.scope()
+	kind, text := in.Kind, in.Key
 	var keys []merge.Key
 	for _, id := range parseKey(kind, text) {
-		found, err := s.replica.Keys(r.Context(), kind, id)
+		found, err := s.replica.Keys(ctx, kind, id)
 		if err != nil {
 			return merge.Key{}, nil, err
 		}
@@ -113,7 +149,7 @@ func (s records) read(r *http.Request) (merge.Key, []state.Version, error) {
 	}
 	var all [][]state.Version
 	for _, key := range keys {
-		versions, err := s.replica.History(r.Context(), key)
+		versions, err := s.replica.History(ctx, key)
 		if err != nil {
 			return merge.Key{}, nil, err
 		}

@@ -111,7 +111,7 @@ func TestPagesOfATranscript(t *testing.T) {
 		var lengths []int
 		var all []state.Turn
 		for after := int64(0); len(all) < len(turns); after = all[len(all)-1].Seq {
-			page := api.PageOf(turns, after, limit)
+			page := api.TurnsAfter(turns, after, limit)
 			if len(page) == 0 {
 				t.Fatalf("pages of %d: nothing after %d", limit, after)
 			}
@@ -124,7 +124,7 @@ func TestPagesOfATranscript(t *testing.T) {
 			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
 		}
 	}
-	if page := api.PageOf(turns, 4, 1); len(page) != 0 {
+	if page := api.TurnsAfter(turns, 4, 1); len(page) != 0 {
 		t.Errorf("after the last: %v", page)
 	}
 }

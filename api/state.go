@@ -2,9 +2,10 @@ package api
 
 import (
 	"bytes"
-	"errors"
-	"net/http"
+	"context"
 	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/state"
@@ -13,38 +14,59 @@ import (
 // whole serves /v1/state.
 type whole struct{ replica state.Replica }
 
-// export answers with the snapshot itself, to the letter.
-func (s whole) export(r *http.Request) (reply, error) {
-	if err := paramsOf(r).done(); err != nil {
-		return reply{}, err
-	}
-	exported, err := s.replica.Export(r.Context())
-	if err != nil {
-		return reply{}, err
-	}
-	payload, err := state.MarshalSnapshot(exported)
-	return reply{raw: payload}, err
+func (s whole) register(h *handler) {
+	snapshot := &huma.Schema{Type: huma.TypeObject, Description: "A snapshot in the form of package state.", AdditionalProperties: true}
+	register(h, operation{
+		route: "GET /v1/state", id: "export-state", tag: "state", summary: "Everything that the node holds, as one snapshot",
+		text:  "It is whole, as of one moment, and so it has no pages.",
+		codes: []wire.Code{wire.CodeIncomplete},
+		responses: map[string]*huma.Response{"200": {
+			Description: "The snapshot.", Content: map[string]*huma.MediaType{"application/json": {Schema: snapshot}},
+		}},
+	}, s.export)
+	register(h, operation{
+		route: "POST /v1/state", id: "import-state", tag: "state", summary: "Write what a part of a snapshot holds live",
+		text:     "It deletes nothing, and doing it twice changes nothing the second time.",
+		bytesMax: wire.ImportBytesMax, codes: writeCodes(),
+	}, s.importing)
 }
 
-func (s whole) importing(w http.ResponseWriter, r *http.Request) (reply, error) {
-	var in wire.ImportRequest
-	_, err := readBodyMax(w, r, &in, wire.ImportBytesMax)
-	if err := errors.Join(paramsOf(r).done(), err); err != nil {
-		return reply{}, err
-	}
-	if !bytes.HasPrefix(bytes.TrimSpace(in.Snapshot), []byte("{")) {
-		return reply{}, newProblem(wire.CodeInvalid, "the field snapshot holds no snapshot")
-	}
-	snapshot, err := state.UnmarshalSnapshot(in.Snapshot)
+type exportOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
+}
+
+// export answers with the snapshot itself, to the letter.
+func (s whole) export(ctx context.Context, _ *struct{}) (*exportOutput, error) {
+	exported, err := s.replica.Export(ctx)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	result, err := s.replica.Import(r.Context(), snapshot, in.DryRun)
+	payload, err := state.MarshalSnapshot(exported)
 	if err != nil {
-		return reply{}, err
+		return nil, err
+	}
+	return &exportOutput{"application/json", append(payload, '\n')}, nil
+}
+
+type importInput struct{ Body wire.ImportRequest }
+
+type importOutput struct{ Body wire.ImportReply }
+
+func (s whole) importing(ctx context.Context, in *importInput) (*importOutput, error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(in.Body.Snapshot), []byte("{")) {
+		return nil, newProblem(wire.CodeInvalid, "the field snapshot holds no snapshot")
+	}
+	snapshot, err := state.UnmarshalSnapshot(in.Body.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.replica.Import(ctx, snapshot, in.Body.DryRun)
+	if err != nil {
+		return nil, err
 	}
 	out := wire.ImportReply{
-		SchemaVersion: wire.SchemaVersion, DryRun: in.DryRun,
+		SchemaVersion: wire.SchemaVersion, DryRun: in.Body.DryRun,
 		Sessions: wire.ImportCounts(result.Sessions), Turns: wire.ImportCounts(result.Turns),
 		Skills: wire.ImportCounts(result.Skills), Items: wire.ImportCounts(result.Items),
 		Refused: make([]wire.ImportRefusal, 0, len(result.Refused)),
@@ -55,5 +77,5 @@ func (s whole) importing(w http.ResponseWriter, r *http.Request) (reply, error) 
 			Reason: strings.Replace(refusal.Reason, "state: ", "", 1),
 		})
 	}
-	return ok(out), nil
+	return &importOutput{out}, nil
 }

@@ -6,56 +6,71 @@ import (
 	"strings"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/node"
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
-// verify proves the store of the node.
-func (a about) verify(w http.ResponseWriter, r *http.Request) (reply, error) {
-	ctx, cancel, err := patiently(w, r, paramsOf(r))
-	if err != nil {
-		return reply{}, err
+// PatienceQuery is the parameter of requests that take long. It is exported for
+// huma, which looks at exported fields alone.
+type PatienceQuery struct {
+	TimeoutMS int `query:"timeout_ms" minimum:"1" doc:"How long the daemon may take, in milliseconds; at most, and when absent, an hour."`
+
+	timeout time.Duration
+}
+
+// Resolve implements huma.Resolver: it gives a request more time than others
+// have, as long as it asks for.
+func (q *PatienceQuery) Resolve(ctx huma.Context) []error {
+	q.timeout = verifyTimeout
+	if q.TimeoutMS > 0 && q.TimeoutMS < int(verifyTimeout.Milliseconds()) {
+		q.timeout = time.Duration(q.TimeoutMS) * time.Millisecond
 	}
+	_, w := humago.Unwrap(ctx)
+	// A connection without deadlines needs no others. The one for reading would end
+	// the request, too: the server goes on reading to see whether the client is there.
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{})
+	_ = control.SetWriteDeadline(time.Now().Add(q.timeout + writeTimeout))
+	return nil
+}
+
+type verifyInput struct{ PatienceQuery }
+
+type verifyOutput struct{ Body wire.Verification }
+
+// verify proves the store of the node.
+func (a about) verify(ctx context.Context, in *verifyInput) (*verifyOutput, error) {
+	ctx, cancel := context.WithTimeout(ctx, in.timeout)
 	defer cancel()
 	v, err := a.backend.Verify(ctx)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	v.SchemaVersion = wire.SchemaVersion
-	return ok(v), nil
+	return &verifyOutput{v}, nil
 }
+
+type compareInput struct {
+	Members []string `query:"member,explode" doc:"The name or id of a member to compare with, each in a parameter of its own; all others when absent."`
+	PatienceQuery
+}
+
+type compareOutput struct{ Body wire.Comparison }
 
 // compare compares with other members.
-func (a about) compare(w http.ResponseWriter, r *http.Request) (reply, error) {
-	p := paramsOf(r)
-	names := p.list("member")
-	ctx, cancel, err := patiently(w, r, p)
-	if err != nil {
-		return reply{}, err
-	}
+func (a about) compare(ctx context.Context, in *compareInput) (*compareOutput, error) {
+	ctx, cancel := context.WithTimeout(ctx, in.timeout)
 	defer cancel()
-	c, err := a.backend.Compare(ctx, names)
+	c, err := a.backend.Compare(ctx, in.Members)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	c.SchemaVersion = wire.SchemaVersion
-	return ok(c), nil
-}
-
-// patiently gives a request more time than others have: as long as it asks for.
-func patiently(w http.ResponseWriter, r *http.Request, p *params) (context.Context, context.CancelFunc, error) {
-	timeout := verifyTimeout
-	if ms := p.count("timeout_ms"); ms > 0 && ms < int(verifyTimeout.Milliseconds()) {
-		timeout = time.Duration(ms) * time.Millisecond
-	}
-	if err := p.done(); err != nil {
-		return nil, nil, err
-	}
-	// A writer without deadlines needs no other.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + writeTimeout))
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	return ctx, cancel, nil
+	return &compareOutput{c}, nil
 }
 
 func (b nodeBackend) Verify(ctx context.Context) (wire.Verification, error) {

@@ -34,6 +34,7 @@ var reserved = []struct {
 }{
 	{prefix: "github.com/dgraph-io/badger", holders: []string{"store"}},
 	{prefix: "github.com/modelcontextprotocol", holders: []string{"api/mcp"}},
+	{prefix: "github.com/danielgtaylor/huma", holders: []string{"api"}},
 	{
 		prefix:  "github.com/libp2p",
 		holders: []string{"node", "simulation"},
@@ -234,6 +235,7 @@ func TestAPlantedViolationIsReported(t *testing.T) {
 		{"a layer and below frees what lies under it", "api", modulePath + "/merge", ""},
 		{"badger stays under store", "cmd/fleetd", badger, "only store may import github.com/dgraph-io/badger"},
 		{"store may import badger", "store/disk", badger + "/options", ""},
+		{"huma stays under api", "cmd/fleetd", "github.com/danielgtaylor/huma/v2", "only api may import github.com/danielgtaylor/huma"},
 		{"libp2p stays under node", "cmd/fleetd", "github.com/libp2p/go-libp2p", "only node and simulation may import github.com/libp2p"},
 		{"libp2p's ids are free for the program", "cmd/fleetd", "github.com/libp2p/go-libp2p/core/peer", ""},
 		{"libp2p's ids are not free for a pure layer", "hlc", "github.com/libp2p/go-libp2p/core/peer", "hlc may not import this library"},

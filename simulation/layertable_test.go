@@ -16,6 +16,7 @@ var libraries = map[string]string{
 	"btree":              "github.com/tidwall/btree",
 	"cbor":               "github.com/fxamacker/cbor/v2",
 	"curve25519-voi":     "github.com/oasisprotocol/curve25519-voi",
+	"huma":               "github.com/danielgtaylor/huma/v2",
 	"goccy/go-yaml":      "github.com/goccy/go-yaml",
 	"go-toml":            "github.com/pelletier/go-toml/v2",
 	"hujson":             "github.com/tailscale/hujson",

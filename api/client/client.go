@@ -73,6 +73,21 @@ func (c *Client) patient() *Client {
 // call sends one request and decodes the reply into out, unless it is nil.
 // path holds escaped segments.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, in, out any) error {
+	return c.send(ctx, method, path, query, nil, in, out)
+}
+
+// deleteIf deletes a record that still is the version of a token.
+func (c *Client) deleteIf(ctx context.Context, path string, scope *wire.Scope, token wire.Token) error {
+	tag := token.ETag()
+	if tag == "" { // it would delete whatever is there
+		return &wire.Problem{Title: "Invalid value", Status: http.StatusBadRequest, Code: wire.CodeInvalid, Detail: "the token names no version"}
+	}
+	header := http.Header{"If-Match": {tag}}
+	return c.send(ctx, http.MethodDelete, path, scopeQuery(url.Values{}, scope), header, nil, nil)
+}
+
+// send is call with further headers.
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, header http.Header, in, out any) error {
 	target := "http://fleetd" + path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
@@ -88,6 +103,9 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	request, err := http.NewRequestWithContext(ctx, method, target, body)
 	if err != nil {
 		return fmt.Errorf("client: make request: %w", err)
+	}
+	if header != nil {
+		request.Header = header
 	}
 	if in != nil {
 		request.Header.Set("Content-Type", "application/json")

@@ -18,6 +18,8 @@ type MemoryQuery struct {
 	Scope *wire.Scope
 	// Limit caps the result; <= 0 means no cap.
 	Limit int
+	// Cursor is where a page begins: the NextCursor of the one before.
+	Cursor string
 }
 
 // Memories lists the live items that match, newest first.
@@ -25,7 +27,7 @@ func (c *Client) Memories(ctx context.Context, q MemoryQuery) (wire.MemoryList, 
 	query := scopeQuery(url.Values{}, q.Scope)
 	setText(query, "q", q.Text)
 	setText(query, "kind", q.Kind)
-	setLimit(query, q.Limit)
+	setPage(query, q.Limit, q.Cursor)
 	var list wire.MemoryList
 	err := c.call(ctx, http.MethodGet, "/v1/memory", query, nil, &list)
 	return list, err
@@ -60,6 +62,13 @@ func (c *Client) WriteMemory(ctx context.Context, w wire.MemoryWrite) (wire.Memo
 // ambiguous, denied.
 func (c *Client) DeleteMemory(ctx context.Context, id string, scope *wire.Scope) error {
 	return c.call(ctx, http.MethodDelete, "/v1/memory/"+segment(id), scopeQuery(url.Values{}, scope), nil, nil)
+}
+
+// DeleteMemoryIf is DeleteMemory for a caller that has read the item: it succeeds
+// only if the item still is the version of this token, which is not zero. Codes:
+// conflict besides, with the stored item.
+func (c *Client) DeleteMemoryIf(ctx context.Context, id string, scope *wire.Scope, token wire.Token) error {
+	return c.deleteIf(ctx, "/v1/memory/"+segment(id), scope, token)
 }
 
 // MemoryHistory is SkillHistory for memory items.

@@ -42,6 +42,9 @@ type TurnQuery struct {
 	// Limit caps the result, but for turns that share the Seq of the last; <= 0
 	// means no cap.
 	Limit int
+	// Cursor is where a page begins, in the place of After: the NextCursor of the
+	// one before.
+	Cursor string
 }
 
 // Turns returns the transcript of a live session, or a page of it. Codes:
@@ -51,7 +54,7 @@ func (c *Client) Turns(ctx context.Context, sessionID string, q TurnQuery) (wire
 	if q.After != 0 {
 		query.Set("after", strconv.FormatInt(q.After, 10))
 	}
-	setLimit(query, q.Limit)
+	setPage(query, q.Limit, q.Cursor)
 	var list wire.TurnList
 	err := c.call(ctx, http.MethodGet, "/v1/sessions/"+segment(sessionID)+"/turns", query, nil, &list)
 	return list, err

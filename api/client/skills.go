@@ -17,13 +17,15 @@ type SkillQuery struct {
 	Scope *wire.Scope
 	// Limit caps the result; <= 0 means no cap.
 	Limit int
+	// Cursor is where a page begins: the NextCursor of the one before.
+	Cursor string
 }
 
 // Skills lists the live skills that match, by slug, without bodies.
 func (c *Client) Skills(ctx context.Context, q SkillQuery) (wire.SkillList, error) {
 	query := scopeQuery(url.Values{}, q.Scope)
 	setText(query, "q", q.Text)
-	setLimit(query, q.Limit)
+	setPage(query, q.Limit, q.Cursor)
 	var list wire.SkillList
 	err := c.call(ctx, http.MethodGet, "/v1/skills", query, nil, &list)
 	return list, err
@@ -54,6 +56,13 @@ func (c *Client) PutSkill(ctx context.Context, slug string, w wire.SkillWrite) (
 // ambiguous, denied.
 func (c *Client) DeleteSkill(ctx context.Context, ref string, scope *wire.Scope) error {
 	return c.call(ctx, http.MethodDelete, "/v1/skills/"+segment(ref), scopeQuery(url.Values{}, scope), nil, nil)
+}
+
+// DeleteSkillIf is DeleteSkill for a caller that has read the skill: it succeeds
+// only if the skill still is the version of this token, which is not zero. Codes:
+// conflict besides, with the stored skill.
+func (c *Client) DeleteSkillIf(ctx context.Context, ref string, scope *wire.Scope, token wire.Token) error {
+	return c.deleteIf(ctx, "/v1/skills/"+segment(ref), scope, token)
 }
 
 // SkillHistory lists the versions of a skill that the node still has, newest

@@ -46,6 +46,8 @@ type Version struct {
 type ConflictList struct {
 	SchemaVersion int        `json:"schema_version"`
 	Conflicts     []Conflict `json:"conflicts"`
+	// NextCursor is that of MemoryList.
+	NextCursor string `json:"next_cursor,omitempty"`
 }
 
 // History is every version that the answering node still has of a record, newest
@@ -57,4 +59,6 @@ type History struct {
 	Key      string    `json:"key"`
 	Scope    Scope     `json:"scope"`
 	Versions []Version `json:"versions"`
+	// NextCursor is that of MemoryList.
+	NextCursor string `json:"next_cursor,omitempty"`
 }

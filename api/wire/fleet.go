@@ -126,7 +126,7 @@ type InvitationRequest struct {
 	Uses int `json:"uses,omitempty"`
 	// Can are the families that the joiner may write, or "*". Null stands for
 	// memory, skill and session; an empty list is a member that only reads.
-	Can []string `json:"can"`
+	Can []string `json:"can,omitzero" nullable:"true"`
 	// Scopes limit what the joiner may write: a record's scope must agree with
 	// one of them in every field that it sets. None means every scope.
 	Scopes []Scope `json:"scopes,omitempty"`

@@ -31,6 +31,9 @@ type MemoryReply struct {
 type MemoryList struct {
 	SchemaVersion int          `json:"schema_version"`
 	Items         []MemoryItem `json:"items"`
+	// NextCursor is where the next page begins; absent on the last one, and where
+	// no limit was asked for.
+	NextCursor string `json:"next_cursor,omitempty"`
 }
 
 // MemoryWrite creates an item, or replaces the one of its id. When it replaces
@@ -41,7 +44,7 @@ type MemoryWrite struct {
 	ID      string `json:"id,omitempty"`
 	Kind    string `json:"kind,omitempty"`
 	Content string `json:"content"`
-	Scope   Scope  `json:"scope"`
+	Scope   Scope  `json:"scope,omitzero"`
 	Source  string `json:"source,omitempty"`
 	Token
 }

@@ -28,6 +28,8 @@ type SessionReply struct {
 type SessionList struct {
 	SchemaVersion int       `json:"schema_version"`
 	Sessions      []Session `json:"sessions"`
+	// NextCursor is that of MemoryList.
+	NextCursor string `json:"next_cursor,omitempty"`
 }
 
 // SessionWrite creates a session. ID is empty for one with a minted id.
@@ -70,6 +72,8 @@ type TurnReply struct {
 type TurnList struct {
 	SchemaVersion int    `json:"schema_version"`
 	Turns         []Turn `json:"turns"`
+	// NextCursor is that of MemoryList.
+	NextCursor string `json:"next_cursor,omitempty"`
 }
 
 // TurnWrite appends a turn to a session.

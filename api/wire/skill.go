@@ -39,6 +39,8 @@ type SkillReply struct {
 type SkillList struct {
 	SchemaVersion int     `json:"schema_version"`
 	Skills        []Skill `json:"skills"`
+	// NextCursor is that of MemoryList.
+	NextCursor string `json:"next_cursor,omitempty"`
 }
 
 // SkillWrite creates the skill of a slug and scope, or replaces its content.
@@ -48,7 +50,7 @@ type SkillWrite struct {
 	Name  string   `json:"name,omitempty"`
 	Body  string   `json:"body"`
 	Tags  []string `json:"tags,omitempty"`
-	Scope Scope    `json:"scope"`
+	Scope Scope    `json:"scope,omitzero"`
 	Check string   `json:"check,omitempty"`
 	Token
 }
