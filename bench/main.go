@@ -74,6 +74,7 @@ func run(only []string) error {
 		{"burst", burst},
 		{"idle", idle},
 		{"state", records},
+		{"http", overHTTP},
 		{"replay", replay},
 		{"disk", disk},
 	} {

@@ -79,7 +79,7 @@ Try it: fleetd demo`,
 		a.statusCommand(), a.membersCommand(), a.peersCommand(), a.waitCommand(), a.verifyCommand(),
 		a.memoryCommand(), a.skillCommand(), a.sessionCommand(), a.conflictsCommand(), a.revertCommand(), a.stateCommand(),
 		a.mcpCommand(), a.setupCommand(), a.contextCommand(),
-		a.versionCommand(),
+		a.watchCommand(), a.openapiCommand(), a.versionCommand(),
 	)
 	root.Version = buildText(build())
 	root.SetVersionTemplate("{{.Version}}\n")
