@@ -247,7 +247,10 @@ func hashOf(t *testing.T, b *backend) string {
 }
 
 // shapes are the schemas of the document, resolved.
-type shapes struct{ root map[string]any }
+type shapes struct {
+	root     map[string]any
+	resolved map[string]*jsonschema.Resolved
+}
 
 // readShapes returns the schemas of the document, for the test without room for
 // fields that they do not have.
@@ -271,11 +274,25 @@ func readShapes(t *testing.T) shapes {
 		}
 		s["additionalProperties"] = false
 	}
-	return shapes{d.Components.Schemas}
+	return shapes{d.Components.Schemas, map[string]*jsonschema.Resolved{}}
 }
 
 // check holds a JSON text against a schema.
 func (s shapes) check(t *testing.T, what string, of *schema, text string) {
+	t.Helper()
+	if s.resolved[of.Ref] == nil || of.Ref == "" {
+		s.resolved[of.Ref] = s.resolve(t, of)
+	}
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Errorf("%s: %v in %q", what, err, text)
+	} else if err := s.resolved[of.Ref].Validate(value); err != nil {
+		t.Errorf("%s: %v\n%s", what, err, text)
+	}
+}
+
+// resolve makes a validator of a schema, with all those that it refers to.
+func (s shapes) resolve(t *testing.T, of *schema) *jsonschema.Resolved {
 	t.Helper()
 	top := map[string]any{"$defs": s.root}
 	if of.Ref != "" {
@@ -295,12 +312,7 @@ func (s shapes) check(t *testing.T, what string, of *schema, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var value any
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		t.Errorf("%s: %v in %q", what, err, text)
-	} else if err := resolved.Validate(value); err != nil {
-		t.Errorf("%s: %v\n%s", what, err, text)
-	}
+	return resolved
 }
 
 // TestNothingIsServedThatIsNotDescribed looks for handlers that were registered

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -155,3 +156,38 @@ func TestABodyOfAnotherMediaTypeIsRefused(t *testing.T) {
 		refused(t, answer{recorder.Code, recorder.Header(), recorder.Body.String()}, wire.CodeMediaType)
 	}
 }
+
+// What huma finds wrong names the field and says what was expected, as our own
+// checks do.
+func TestAProblemSaysWhatWasExpectedWhere(t *testing.T) {
+	h := api.NewHandler(newBackend(t), api.Config{})
+	for _, test := range []struct{ method, target, body, want string }{
+		{"GET", "/v1/skills?limit=0", "", `parameter limit is "0": expected number >= 1`},
+		{"GET", "/v1/skills?limit=many", "", `parameter limit is "many": invalid integer`},
+		{"GET", "/v1/sessions/s/turns?after=-1", "", `parameter after is "-1": expected number >= 0`},
+		{"GET", "/v1/skills?scope=web", "", `unknown parameter "scope"; this path takes: q, instance, project, workspace, limit, cursor`},
+		{"GET", "/v1/status?x=1", "", `unknown parameter "x"; this path takes: none`},
+		{"GET", "/v1/skills?q=a&q=b", "", `parameter q is given 2 times`},
+		{"POST", "/v1/memory", `{"text":"x"}`, notTheObject + `: unknown field "text"; it takes: id, kind, content, scope, source, sync_version, updated_hlc, last_writer_id, must_not_exist`},
+		{"POST", "/v1/memory", `{"content":"x","scope":{"area":"y"}}`, notTheObject + `: unknown field "scope.area"`},
+		{"POST", "/v1/memory", `{}`, `the field "content" is missing`},
+		{"POST", "/v1/memory", `{"content":null}`, `the field "content" is null, which is no value: expected string`},
+		{"POST", "/v1/memory", `{"content":7}`, notTheObject + `: field "content": expected string`},
+		{"POST", "/v1/memory", `[]`, notTheObject + `: expected object`},
+		{"POST", "/v1/memory", `{"content":"x"`, notTheObject + `: unexpected EOF`},
+		{"POST", "/v1/memory", `{"content":"x","content":"y"}`, notTheObject + `: the body has the field "content" twice: nobody can tell which of them counts`},
+		{"POST", "/v1/invitations", `{"scopes":[{"project":"p"},{"project":1}]}`, notTheObject + `: field "scopes[1].project": expected string`},
+		{"POST", "/v1/invitations", `{"ttl_seconds":1.5}`, notTheObject + `: field "ttl_seconds": expected integer`},
+		{"PUT", "/v1/skills/s", `{"body":"x","tags":["a",null]}`, `the field "tags[1]" is null, which is no value: expected string`},
+		{"POST", "/v1/skills/s/outcomes", `{"won":"yes"}`, notTheObject + `: field "won": expected boolean`},
+	} {
+		t.Run(test.target+" "+test.body, func(t *testing.T) {
+			var p wire.Problem
+			if a := ask(t, h, test.method, test.target, test.body); json.Unmarshal([]byte(a.body), &p) != nil || p.Detail != test.want {
+				t.Errorf("got  %s\nwant %s", a.body, test.want)
+			}
+		})
+	}
+}
+
+const notTheObject = "the body is not the JSON object that this path takes"

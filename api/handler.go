@@ -65,7 +65,7 @@ func newHandler(backend Backend, cfg Config) *handler {
 	sessions{store: replica.Sessions()}.register(h)
 	writers{replica: replica}.register(h)
 	whole{replica: replica}.register(h)
-	watch{backend: backend, heartbeat: cmp.Or(cfg.Heartbeat, watchHeartbeat)}.register(h)
+	watch{backend: backend, heartbeat: cmp.Or(cfg.Heartbeat, watchHeartbeat), room: make(chan struct{}, watchersMax)}.register(h)
 	if cfg.Metrics != nil {
 		metrics{metricsHandler(cfg.Metrics, h.log)}.register(h)
 	}

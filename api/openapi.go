@@ -32,7 +32,13 @@ func openAPI() huma.Config {
 				Description: "The local API of one fleetd: JSON over HTTP on a Unix socket. " +
 					"Every reply is one object with a schema_version, to which fields are added and whose meaning stays; every error is a Problem (RFC 9457).",
 			},
-			Components: &huma.Components{Schemas: huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer),
+				SecuritySchemes: map[string]*huma.SecurityScheme{"token": {
+					Type: "http", Scheme: "bearer", Description: "On loopback alone: the token in api.token of the data directory. On the socket the system says who asks.",
+				}},
+			},
+			Security: []map[string][]string{{}, {"token": {}}},
 			Tags: []*huma.Tag{
 				{Name: "skills", Description: "Procedures that agents have learned."},
 				{Name: "memory", Description: "What agents remember."},
@@ -136,6 +142,17 @@ func jsonName(field reflect.StructField) string {
 		}
 	}
 	return name
+}
+
+// fieldNames lists the names that the fields of a type have in JSON.
+func fieldNames(t reflect.Type) string {
+	var names []string
+	for _, field := range reflect.VisibleFields(t) {
+		if name := jsonName(field); name != "" {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // bodyOf returns the type of the body that an input has.

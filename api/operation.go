@@ -34,7 +34,7 @@ type operation struct {
 
 // commonCodes are the problems that any operation may answer with.
 func commonCodes() []wire.Code {
-	return []wire.Code{wire.CodeBadRequest, wire.CodeInvalid, wire.CodeDenied, wire.CodeInternal, wire.CodeUnavailable, wire.CodeTimeout}
+	return []wire.Code{wire.CodeBadRequest, wire.CodeInvalid, wire.CodeUnauthorized, wire.CodeDenied, wire.CodeInternal, wire.CodeUnavailable, wire.CodeTimeout}
 }
 
 // register makes an operation of a function. An error that it returns is
@@ -55,7 +55,8 @@ func register[I, O any](h *handler, op operation, serve func(context.Context, *I
 		described.Responses = map[string]*huma.Response{}
 	}
 	codes := append(commonCodes(), op.codes...)
-	if _, takesBody := bodyOf[I](); takesBody {
+	if body, takesBody := bodyOf[I](); takesBody {
+		described.Metadata = map[string]any{fieldsKey: fieldNames(body)}
 		codes = append(codes, wire.CodeInvalid, wire.CodeTooLarge, wire.CodeMediaType)
 	}
 	for status, response := range problemResponses(codes) {

@@ -51,7 +51,7 @@ func TestPagesHaveOnceWhatIsThereThroughout(t *testing.T) {
 		}
 	}
 	var stay []string
-	for i := range 40 {
+	for i := range 20 {
 		name := fmt.Sprintf("s%02d", rng.IntN(100)*100+i)
 		put(name, scopes[i%len(scopes)])
 		stay = append(stay, name)

@@ -31,17 +31,18 @@ func refused(code wire.Code, d string) *problem { return refusing(newProblem(cod
 // oneConstructor makes huma's constructors of errors ours. They are variables of
 // its package, so this is done once, before the first handler is made.
 var oneConstructor = sync.OnceFunc(func() {
-	huma.NewErrorWithContext = func(_ huma.Context, status int, msg string, errs ...error) huma.StatusError {
-		return humaProblem(status, msg, errs...)
+	huma.NewErrorWithContext = func(ctx huma.Context, _ int, msg string, errs ...error) huma.StatusError {
+		return humaProblem(fieldsOf(ctx.Operation()), msg, errs)
 	}
-	huma.NewError = humaProblem
+	huma.NewError = func(_ int, msg string, errs ...error) huma.StatusError { return humaProblem("", msg, errs) }
 	huma.DefaultArrayNullable = false // lists are never null here
 })
 
 // humaProblem is the one place where what huma finds wrong with a request
 // becomes a Problem: the first of its findings, and an unknown field before
-// all, since what is misspelt is missing, too.
-func humaProblem(status int, msg string, errs ...error) huma.StatusError {
+// all, since what is misspelt is missing, too. fields are those that the body
+// takes.
+func humaProblem(fields, msg string, errs []error) huma.StatusError {
 	for _, err := range errs {
 		var known *problem
 		if errors.As(err, &known) {
@@ -61,10 +62,10 @@ func humaProblem(status int, msg string, errs ...error) huma.StatusError {
 	case errors.As(errors.Join(errs...), &tooLarge):
 		return refused(wire.CodeTooLarge, fmt.Sprintf("the request has more than %d bytes", tooLarge.Limit))
 	case len(errs) > 0 && errors.As(errs[0], &detail):
-		return refusing(findingOf(detail))
-	case status == http.StatusRequestTimeout, msg == "cannot read request body":
+		return refusing(findingOf(fields, detail))
+	case msg == "cannot read request body", msg == "request body read timeout":
 		return refused(wire.CodeBadRequest, "the body did not arrive: "+errors.Join(append(errs, errors.New(msg))...).Error())
-	case status == http.StatusBadRequest:
+	case msg == "request body is required":
 		return refused(wire.CodeBadRequest, notTheObject+": it is empty")
 	}
 	return refused(wire.CodeInternal, "the daemon failed; its log says why")
@@ -74,7 +75,7 @@ const notTheObject = "the body is not the JSON object that this path takes"
 
 // findingOf says what is wrong with one value. Locations are as in huma:
 // "query.limit", "body", "body.scopes[0].project".
-func findingOf(d *huma.ErrorDetail) *wire.Problem {
+func findingOf(fields string, d *huma.ErrorDetail) *wire.Problem {
 	place, name, _ := strings.Cut(d.Location, ".")
 	before, after, _ := strings.Cut(validation.MsgExpectedRequiredProperty, "%s")
 	lacking, isLacking := strings.CutPrefix(d.Message, before)
@@ -93,13 +94,25 @@ func findingOf(d *huma.ErrorDetail) *wire.Problem {
 	case d.Message == errNotUTF8.Error(), d.Message == errSurrogate.Error():
 		return newProblem(wire.CodeInvalid, d.Message)
 	case d.Message == validation.MsgUnexpectedProperty:
-		return newProblem(wire.CodeBadRequest, fmt.Sprintf("%s: unknown field %.60q", notTheObject, name))
+		if strings.ContainsAny(name, ".[") {
+			return newProblem(wire.CodeBadRequest, fmt.Sprintf("%s: unknown field %.60q", notTheObject, name))
+		}
+		return newProblem(wire.CodeBadRequest, fmt.Sprintf("%s: unknown field %.60q; it takes: %s", notTheObject, name, fields))
 	case name == "":
 		return newProblem(wire.CodeBadRequest, notTheObject+": "+d.Message)
 	case d.Value == nil:
 		return newProblem(wire.CodeInvalid, fmt.Sprintf("the field %q is null, which is no value: %s", name, d.Message))
 	}
 	return newProblem(wire.CodeBadRequest, fmt.Sprintf("%s: field %q: %s", notTheObject, name, d.Message))
+}
+
+// fieldsKey is the metadata of an operation that fieldsOf returns.
+const fieldsKey = "fields"
+
+// fieldsOf returns the names of the fields that the body of an operation has.
+func fieldsOf(op *huma.Operation) string {
+	fields, _ := op.Metadata[fieldsKey].(string)
+	return fields
 }
 
 // refuse turns the error of an operation into what huma sends, and logs faults

@@ -30,11 +30,8 @@ func (q *PatienceQuery) Resolve(ctx huma.Context) []error {
 		q.timeout = time.Duration(q.TimeoutMS) * time.Millisecond
 	}
 	_, w := humago.Unwrap(ctx)
-	// A connection without deadlines needs no others. The one for reading would end
-	// the request, too: the server goes on reading to see whether the client is there.
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{})
-	_ = control.SetWriteDeadline(time.Now().Add(q.timeout + writeTimeout))
+	// A writer without deadlines needs no other.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(q.timeout + writeTimeout))
 	return nil
 }
 

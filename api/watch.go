@@ -22,6 +22,8 @@ type watch struct {
 	backend Backend
 	// heartbeat is how often a silent stream shows that it lives.
 	heartbeat time.Duration
+	// room has one entry for each stream that there is.
+	room chan struct{}
 }
 
 // eventStream is the media type of server-sent events.
@@ -55,14 +57,26 @@ type watchInput struct {
 type watchOutput struct{ Body func(huma.Context) }
 
 func (s watch) get(ctx context.Context, in *watchInput) (*watchOutput, error) {
+	select {
+	case s.room <- struct{}{}:
+	default:
+		return nil, newProblem(wire.CodeUnavailable, fmt.Sprintf("%d streams are open already: close some", cap(s.room)))
+	}
 	start, err := s.begin(ctx, cmp.Or(in.LastEventID, in.After))
 	if err != nil {
+		<-s.room
 		return nil, err
 	}
 	f := eventFilter{kind: in.Kind}
 	f.scope, f.scoped = in.scope()
 	return &watchOutput{func(answer huma.Context) {
-		_, w := humago.Unwrap(answer)
+		defer func() { <-s.room }()
+		r, w := humago.Unwrap(answer)
+		if r.Method == http.MethodHead { // it would wait for what it does not show
+			w.Header().Set("Content-Type", eventStream)
+			w.WriteHeader(http.StatusOK)
+			return
+		}
 		t := &stream{w: w, control: http.NewResponseController(w), stop: Stopping(ctx), store: start.store, seq: start.seq}
 		t.run(ctx, s, start, f)
 	}}, nil
@@ -83,6 +97,9 @@ const (
 	// watchAhead is how many events a stream reads ahead of its client: more would
 	// be memory, since one may hold 8 MiB.
 	watchAhead = 4
+	// watchersMax is how many streams there may be; each is a connection and three
+	// goroutines.
+	watchersMax = 256
 	// watchWriteTimeout is how long a client may read nothing.
 	watchWriteTimeout = time.Minute
 	// watchEndTimeout is that of one who has to hear that the daemon stops.
@@ -138,9 +155,6 @@ func (t *stream) run(ctx context.Context, s watch, start beginning, f eventFilte
 	header := t.w.Header()
 	header.Set("Content-Type", eventStream)
 	t.w.WriteHeader(http.StatusOK)
-	// The server reads on to see whether the client is there, and takes the end of
-	// that time for its going. A connection without deadlines needs no others.
-	_ = t.control.SetReadDeadline(time.Time{})
 	if t.greet(start) != nil {
 		return
 	}
@@ -224,6 +238,8 @@ func (t *stream) put(raw []byte) error {
 		timeout = watchEndTimeout
 	default:
 	}
+	// In the place of the server's, which would cut the stream; a writer without
+	// deadlines needs no other.
 	_ = t.control.SetWriteDeadline(time.Now().Add(timeout))
 	if _, err := t.w.Write(raw); err != nil {
 		return fmt.Errorf("api: send event: %w", err)

@@ -372,8 +372,36 @@ func TestAWatcherThatReadsNothingHoldsUpNobody(t *testing.T) {
 
 func TestAWatchIsRefusedLikeOtherRequests(t *testing.T) {
 	h := api.NewHandler(newBackend(t), api.Config{})
+	for range 300 { // a refused one takes no room, and the headers alone end
+		if a := ask(t, h, "HEAD", "/v1/watch", ""); a.status != http.StatusOK {
+			t.Fatalf("status %d: %s", a.status, a.body)
+		}
+		refused(t, ask(t, h, "GET", "/v1/watch?after=x", ""), wire.CodeInvalid)
+	}
 	refused(t, ask(t, h, "GET", "/v1/watch?kinds=x", ""), wire.CodeBadRequest)
 	refused(t, ask(t, h, "GET", "/v1/watch?after=x", ""), wire.CodeInvalid)
 	refused(t, askWith(t, h, "GET", "/v1/watch", "", http.Header{"Last-Event-Id": {"x"}}), wire.CodeInvalid)
 	refused(t, ask(t, h, "POST", "/v1/watch", `{}`), wire.CodeMethod)
+}
+
+func TestStreamsAreBounded(t *testing.T) {
+	b := newBackend(t)
+	path := socketPath(t)
+	stop := serveAt(t, path, b)
+	defer stop()
+	for range 256 {
+		for line := range rawWatch(t, path, "/v1/watch") {
+			if strings.HasPrefix(line, "id: ") {
+				break
+			}
+		}
+	}
+	c := client.New(path)
+	defer c.Close()
+	var problem *wire.Problem
+	for _, err := range c.Watch(watching(t), "", wire.EventFilter{}) {
+		if !errors.As(err, &problem) || problem.Code != wire.CodeUnavailable {
+			t.Errorf("one more: %v", err)
+		}
+	}
 }
