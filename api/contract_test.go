@@ -185,6 +185,35 @@ func TestEveryOperationAnswersAsItIsDescribed(t *testing.T) {
 	}
 }
 
+// TestANodeAnswersAsItIsDescribed does the same with what a real node says of
+// itself, before it has a network.
+func TestANodeAnswersAsItIsDescribed(t *testing.T) {
+	h := api.NewHandler(api.ForNode(openNode(t)), api.Config{})
+	d, shapes := readDocument(t), readShapes(t)
+	for _, ex := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"GET", "/v1/status", "", 200},
+		{"GET", "/v1/members", "", 200},
+		{"GET", "/v1/version", "", 200},
+		{"GET", "/v1/conflicts", "", 200},
+		{"GET", "/v1/state", "", 200},
+		{"POST", "/v1/memory", `{"content":"x"}`, 201},
+		{"POST", "/v1/verify", "", 200},
+		{"POST", "/v1/compare", "", 503},
+		{"POST", "/v1/probe", "", 503},
+		{"POST", "/v1/invitations", `{}`, 503},
+		{"GET", "/readyz", "", 503},
+	} {
+		a := ask(t, h, ex.method, ex.path, ex.body)
+		if a.status != ex.status {
+			t.Errorf("%s %s answers %d, want %d: %s", ex.method, ex.path, a.status, ex.status, a.body)
+		}
+		shapes.checkAnswer(t, ex.method+" "+ex.path, d.Paths[ex.path][strings.ToLower(ex.method)], a)
+	}
+}
+
 // checkAnswer holds an answer against the description of its operation.
 func (s shapes) checkAnswer(t *testing.T, name string, op *described, a answer) {
 	t.Helper()

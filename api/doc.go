@@ -1,14 +1,9 @@
 // Package api serves one node to the programs of its machine: JSON over HTTP on
-// a Unix socket. The shapes stand in api/wire, a client in api/client, and all
-// paths in docs/http.md, which follows from the code as /openapi.json does.
+// a Unix socket, whose path fleetd run prints. The shapes stand in api/wire, a
+// client in api/client, and all paths in docs/http.md, which follows from the code
+// as /openapi.json does.
 // Agents have /mcp, and GET /v1/mcp for a session on the connection itself: package
 // api/mcp describes those, and the document does not.
-//
-// Each path and method is one operation: a function of typed input and output,
-// registered with what the document says of it (operation.go). huma makes the
-// OpenAPI document of that, reads requests, holds them against the schemas and
-// writes replies. What it takes in silence is refused besides (query.go, body.go),
-// and its errors become problems in one place (refusal.go).
 //
 // A body is one JSON object without unknown or repeated fields, of type
 // application/json, in UTF-8; null is no value. Parameters are known, and given
@@ -44,6 +39,14 @@
 // /v1/watch is the state stream (state.Replica.Watch) as server-sent events. A
 // stream keeps nothing for its reader but what it is about to send, so a slow one
 // costs the node nothing, and resumes by position when it was cut.
+//
+// # Inside
+//
+// Each path and method is one operation: a function of typed input and output,
+// registered with what the document says of it (operation.go). huma makes the
+// OpenAPI document of that, reads requests, holds them against the schemas and
+// writes replies. What it takes in silence is refused besides (query.go, body.go),
+// and its errors become problems in one place (refusal.go).
 //
 // # Invariants
 //

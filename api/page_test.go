@@ -183,3 +183,27 @@ func TestACursorThatIsNoneIsRefused(t *testing.T) {
 	refused(t, ask(t, h, "GET", "/v1/sessions/s/turns?after=1&cursor="+forged(`["turns","1"]`), ""), wire.CodeInvalid)
 	refused(t, ask(t, h, "GET", "/v1/skills?cursor=a&cursor=b", ""), wire.CodeBadRequest)
 }
+
+// Settling a conflict that was shown does not move those that come.
+func TestPagesOfConflictsWhileTheyAreSettled(t *testing.T) {
+	_, _, h := inConflict(t)
+	whole := decode[wire.ConflictList](t, ask(t, h, "GET", "/v1/conflicts", ""), 200)
+	var want, got []string
+	for _, c := range whole.Conflicts {
+		want = append(want, c.Kind+" "+c.Key)
+	}
+	for cursor := ""; ; {
+		list := decode[wire.ConflictList](t, ask(t, h, "GET", "/v1/conflicts?limit=1&cursor="+cursor, ""), 200)
+		for _, c := range list.Conflicts {
+			got = append(got, c.Kind+" "+c.Key)
+			path := "/v1/records/" + url.PathEscape(c.Kind) + "/" + url.PathEscape(c.Key) + "/keep"
+			decode[wire.Settled](t, ask(t, h, "POST", path, ""), 200)
+		}
+		if cursor = list.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(want) != 3 {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

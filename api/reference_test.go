@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/doc/comment"
 	"go/parser"
 	"go/token"
 	"maps"
@@ -99,6 +100,19 @@ func comments(texts map[string]string, s *ast.TypeSpec, group *ast.CommentGroup)
 	}
 }
 
+// rules are the doc of the package, as far as it is for those who call it.
+func rules(t *testing.T) string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, _, _ := strings.Cut(file.Doc.Text(), "# Inside")
+	parsed := (&comment.Parser{}).Parse(said)
+	text := string((&comment.Printer{HeadingID: func(*comment.Heading) string { return "" }, HeadingLevel: 2}).Markdown(parsed))
+	return strings.Replace(text, "Package api serves", "fleetd serves", 1)
+}
+
 // document is what the tests read of the description.
 type document struct {
 	Info struct{ Description string }
@@ -150,20 +164,31 @@ func readDocument(t *testing.T) document {
 // TestReferenceIsTheDescription makes docs/http.md of the document.
 func TestReferenceIsTheDescription(t *testing.T) {
 	document := readDocument(t)
-	w := &reference{}
+	// What this one may answer with, any may.
+	w := &reference{common: map[string]string{}}
+	for status, response := range document.Paths["/v1/version"]["get"].Responses {
+		w.common[status] = response.Description
+	}
 	w.line("# HTTP reference")
 	w.line("")
 	w.line("Written by a test from the OpenAPI document of the daemon (`/openapi.json`, `fleetd openapi`): do not edit.")
 	w.line("")
-	w.line("%s", document.Info.Description)
-	w.line("")
-	w.line("The package `api` says what holds for all requests (`go doc ./api`), and `api/client` is a client in Go. For example:")
-	w.line("")
+	w.line("%s", rules(t))
 	w.line("```sh")
 	w.line(`curl --unix-socket "$SOCKET" http://fleetd/v1/memory?limit=10`)
 	w.line(`curl --unix-socket "$SOCKET" -H 'Content-Type: application/json' -d '{"content":"tabs"}' http://fleetd/v1/memory`)
 	w.line(`curl --unix-socket "$SOCKET" -N http://fleetd/v1/watch?after=now`)
 	w.line("```")
+	w.line("")
+	w.line("Every path may answer with these besides those in its table:")
+	w.line("")
+	w.line("| answer | |")
+	w.line("|---|---|")
+	for _, status := range slices.Sorted(maps.Keys(w.common)) {
+		if status != "200" {
+			w.line("| %s | %s |", status, w.common[status])
+		}
+	}
 	for _, tag := range document.Tags {
 		w.line("")
 		w.line("## %s", tag.Name)
@@ -186,7 +211,11 @@ func TestReferenceIsTheDescription(t *testing.T) {
 }
 
 // reference writes Markdown.
-type reference struct{ text strings.Builder }
+type reference struct {
+	text strings.Builder
+	// common are the answers that any operation may give, by status.
+	common map[string]string
+}
 
 func (w *reference) line(format string, args ...any) {
 	fmt.Fprintf(&w.text, format+"\n", args...)
@@ -214,6 +243,9 @@ func (w *reference) operation(title string, op *described) {
 	w.line("|---|---|")
 	for _, status := range slices.Sorted(maps.Keys(op.Responses)) {
 		r := op.Responses[status]
+		if status >= "400" && r.Description == w.common[status] {
+			continue
+		}
 		what := r.Description
 		for media, content := range r.Content {
 			if media != "application/problem+json" {

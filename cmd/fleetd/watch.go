@@ -80,7 +80,7 @@ func (a *app) openapiCommand() *cobra.Command {
 		Long: "Prints what the daemon answers at /openapi.json. It needs no daemon.",
 	}
 	return a.verb(cmd, func(context.Context, []string) error {
-		raw, err := api.OpenAPI()
+		raw, err := api.OpenAPI() //nolint:contextcheck // it waits for nothing
 		if err != nil {
 			return err
 		}
