@@ -27,6 +27,9 @@ func TestEveryErrorIsAProblem(t *testing.T) {
 	}{
 		"an unknown path":                  {"GET", "/v1/skill", "", wire.CodeNoRoute},
 		"the root":                         {"GET", "/", "", wire.CodeNoRoute},
+		"a page of documentation":          {"GET", "/docs", "", wire.CodeNoRoute},
+		"a description in another form":    {"GET", "/openapi.yaml", "", wire.CodeNoRoute},
+		"a schema by itself":               {"GET", "/schemas/Skill.json", "", wire.CodeNoRoute},
 		"a path that is not clean":         {"GET", "/v1//skills", "", wire.CodeNoRoute},
 		"a path with dots":                 {"GET", "/v1/skills/../status", "", wire.CodeNoRoute},
 		"a path with a slash at its end":   {"GET", "/v1/skills/", "", wire.CodeNoRoute},

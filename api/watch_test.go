@@ -125,6 +125,34 @@ func TestAWatcherSeesWhatHappened(t *testing.T) {
 	}
 }
 
+// What came from another machine is seen like what was written here, with where it
+// came from.
+func TestAWatcherSeesWhatWasMerged(t *testing.T) {
+	a, b, _ := inConflict(t)
+	backend := newBackend(t)
+	backend.state = a
+	c, _ := serve(t, backend)
+	if _, err := b.Memory().Write(t.Context(), state.MemoryItem{ID: "far", Content: "from b"}); err != nil {
+		t.Fatal(err)
+	}
+	exchanged := false
+	for e, err := range c.Watch(watching(t), "", wire.EventFilter{Kind: "memory"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !exchanged {
+			exchanged = true
+			exchange(t, a, b)
+		}
+		if e.Key == "far" {
+			if e.Path != "feed" || e.LastWriterID != "b" || e.Memory == nil || e.Memory.Content != "from b" {
+				t.Errorf("event %+v", e)
+			}
+			return
+		}
+	}
+}
+
 func TestAWatcherGoesOnWhereItWas(t *testing.T) {
 	b := newBackend(t)
 	c, _ := serve(t, b)
