@@ -168,7 +168,7 @@ func (t *stream) run(ctx context.Context, s watch, start beginning, f eventFilte
 				_ = t.end(next.err)
 				return
 			}
-			err = t.send(&next.event, f)
+			err = t.send(&next.event, f, s.backend.NameOf)
 		case <-beat.C:
 			err = t.beat()
 		case <-t.stop:
@@ -192,13 +192,14 @@ func (t *stream) greet(start beginning) error {
 }
 
 // send sends one event, unless the filter leaves it out.
-func (t *stream) send(e *eventlog.Event, f eventFilter) error {
+func (t *stream) send(e *eventlog.Event, f eventFilter, nameOf func(string) string) error {
 	t.seq = e.Seq
 	shown := wireEvent(e)
 	if !f.keeps(shown) {
 		return nil
 	}
 	t.told = t.seq
+	shown.Writer = nameOf(shown.LastWriterID)
 	return t.write(e.Type, shown)
 }
 

@@ -32,6 +32,9 @@ type Event struct {
 	Key   string `json:"key"`
 	Scope Scope  `json:"scope"`
 	Envelope
+	// Writer is the name of the member that made the last write; absent when it is
+	// none.
+	Writer string `json:"writer,omitempty"`
 	// One of these is the record. All are absent for other kinds, and for content
 	// that breaks its kind's rules.
 	Skill   *Skill      `json:"skill,omitempty"`

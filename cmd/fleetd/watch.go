@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -67,11 +68,12 @@ func (a *app) printEvent(e *wire.Event) error {
 }
 
 func eventText(e *wire.Event) string {
+	writer := cmp.Or(e.Writer, e.LastWriterID)
 	when := e.Time.Local().Format(time.TimeOnly)
 	if e.Type == wire.EventReset {
 		return fmt.Sprintf("%s  reset  %s", when, oneLine(e.Reason))
 	}
-	return fmt.Sprintf("%s  %s  %s  %s  %s, by %s", when, oneLine(e.Type), oneLine(e.Key), oneLine(scopeText(e.Scope)), oneLine(e.Path), oneLine(e.LastWriterID))
+	return fmt.Sprintf("%s  %s  %s  %s  %s, by %s", when, oneLine(e.Type), oneLine(e.Key), oneLine(scopeText(e.Scope)), oneLine(e.Path), oneLine(writer))
 }
 
 func (a *app) openapiCommand() *cobra.Command {
