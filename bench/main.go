@@ -75,6 +75,7 @@ func run(only []string) error {
 		{"idle", idle},
 		{"state", records},
 		{"http", overHTTP},
+		{"mcp", overMCP},
 		{"replay", replay},
 		{"disk", disk},
 	} {
