@@ -34,7 +34,7 @@ func TestTheGuideIsTrue(t *testing.T) {
 	}
 	for _, line := range []string{
 		"00:01:10.000 plan write 0 count 0\n", "00:01:10.000 r0   writes skill/shared-0 1803888070000.0\n", "00:01:10.000 r0   gossip ",
-		"01:01:11.000 plan return 1\n", "01:01:12.000 net  connect 0-1\n", " hello of ", " changes page ", " get ", " by reconcile: 1 records",
+		"01:01:11.000 plan return 1\n", "01:01:12.000 net  connect 0-1\n", " hello of ", " question 337340328 about 1 spans of skill", " answer 337340328: 1 spans, 1 items", " get 337340329: 1 refs", " apply 337340331 by reconcile: 1 records",
 	} {
 		if !strings.Contains(trace.String(), line) {
 			t.Errorf("the trace has no %q, which the guide shows", line)

@@ -146,7 +146,7 @@ func describe(m fleetsync.Message) string {
 	case *fleetsync.CursorInvalid:
 		return fmt.Sprintf("cursor invalid %d: %s", m.ID, m.Reason)
 	case *fleetsync.Get:
-		return fmt.Sprintf("get %d: %d refs of %s", m.ID, len(m.Refs), sectionName(m.Section))
+		return fmt.Sprintf("get %d: %d refs of %s", m.ID, len(m.Refs)+len(m.Tags)/tagBytes, sectionName(m.Section))
 	case *fleetsync.Records:
 		return fmt.Sprintf("records %d: %d answered, %d records", m.ID, m.Answered, len(m.Records))
 	case *fleetsync.PageReq:
