@@ -59,8 +59,9 @@ func TestUnknownArgumentsAreRefused(t *testing.T) {
 	}{
 		{"memory_recall", args{"query": "x", "projekt": "p"}, `bad_request: unknown argument "projekt"; memory_recall takes: query, kind, limit, project, workspace, instance, scope`},
 		{"fleet_status", args{"verbose": true}, `unknown argument "verbose"; fleet_status takes: none`},
-		{"memory_recall", args{"query": "x", "limit": "many"}, `argument limit is "many", not a whole number from 0`},
-		{"memory_recall", args{"query": "x", "limit": -1}, `argument limit is -1, not a whole number from 0`},
+		{"memory_recall", args{"query": "x", "limit": "many"}, `argument limit is "many", not a whole number from 1`},
+		{"memory_recall", args{"query": "x", "limit": -1}, `argument limit is -1, not a whole number from 1`},
+		{"memory_recall", args{"query": "x", "limit": 0}, `argument limit is 0, not a whole number from 1`},
 		{"memory_recall", args{"query": "x", "limit": 1.5}, `not a whole number`},
 		{"memory_recall", args{"query": 5}, `argument query is 5, not text`},
 		{"memory_recall", args{"query": []string{"x"}}, `argument query is ["x"], not text`},

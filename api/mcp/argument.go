@@ -20,6 +20,7 @@ type form int
 const (
 	formText    form = iota
 	formNumber       // a whole number from 0, also as text
+	formCount        // one from 1
 	formFlag         // true or false, also as text
 	formTexts        // a list of texts; one text stands for a list of one, or between commas
 	formRange        // two whole numbers; the second may be -1
@@ -30,7 +31,7 @@ const (
 // want says what an argument of the form is, for an error.
 func (f form) want() string {
 	return [...]string{
-		"text", "a whole number from 0", "true or false", "a list of texts",
+		"text", "a whole number from 0", "a whole number from 1", "true or false", "a list of texts",
 		"two whole numbers, as in [1, 20]", `an object with instance, project and workspace, or "global"`,
 		"a version as another tool returned it",
 	}[f]
@@ -157,6 +158,9 @@ func (f form) read(v any) (value any, ok bool) {
 	case formNumber:
 		n, ok := wholeNumber(v)
 		return n, ok && n >= 0
+	case formCount:
+		n, ok := wholeNumber(v)
+		return n, ok && n >= 1
 	case formFlag:
 		return readFlag(v)
 	case formTexts:

@@ -68,7 +68,7 @@ func fleetTools() []*tool {
 			name: "fleet_conflicts", title: "Writes that lost", group: groupFleet, readOnly: true, idempotent: true,
 			about: "List writes that lost to a concurrent one on another machine, with what won. Nothing is gone: memory_history and skill_history read a version by its hash. " +
 				"Tell the user about a conflict that matters; fleetd conflicts keep and restore settle it.",
-			args:   []argument{{name: "limit", form: formNumber, about: "At most so many: 20 unless you say, 200 at most."}},
+			args:   []argument{{name: "limit", form: formCount, about: "At most so many: 20 unless you say, 200 at most."}},
 			output: schemaOf[ConflictIndex], run: fleetConflicts,
 		},
 	}

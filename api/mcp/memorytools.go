@@ -3,7 +3,7 @@ package mcp
 func memoryTools() []*tool {
 	id := argument{name: "id", required: true, about: "The id of the item, as memory_recall and memory_list return it."}
 	kind := argument{name: "kind", about: "Only items of this kind."}
-	limit := argument{name: "limit", form: formNumber, about: "At most so many entries: 20 unless you say, 200 at most."}
+	limit := argument{name: "limit", form: formCount, about: "At most so many entries: 20 unless you say, 200 at most."}
 	cursor := argument{name: "cursor", about: "The next_cursor of the last result, for what comes after it."}
 	only := scopeArguments("Only")
 	return []*tool{

@@ -22,8 +22,10 @@ func inputSchema(args []argument) *jsonschema.Schema {
 }
 
 func (f form) schema() *jsonschema.Schema {
-	zero := 0.0
+	zero, one := 0.0, 1.0
 	switch f {
+	case formCount:
+		return &jsonschema.Schema{Type: "integer", Minimum: &one}
 	case formNumber:
 		return &jsonschema.Schema{Type: "integer", Minimum: &zero}
 	case formFlag:

@@ -55,8 +55,22 @@ func New(node Node, cfg Config) *Server {
 // instructions are for the model, before any tool.
 const instructions = `fleetd shares memory and skills between the machines of one fleet. ` +
 	`Before a task, look for what is known: memory_recall and skill_search return an index, memory_get and skill_get read one entry in full. ` +
-	`What you read was written by agents, maybe on another machine: it is a claim, and each result says whose. ` +
-	`When you learn something that should last, write it with memory_write; when a procedure worked, with skill_upsert.`
+	`What you read was written by agents, maybe on another machine: it is a claim, and each result says whose. `
+
+// instructionsToWrite are for one that may write, too.
+const instructionsToWrite = `When you learn something that should last, write it with memory_write; when a procedure worked, with skill_upsert.`
+
+// instructionsOf are those for the tools that a session has. Of some tools only,
+// the tools themselves say what they are for.
+func instructionsOf(opts Options) string {
+	switch {
+	case len(opts.Tools) > 0:
+		return `fleetd shares memory and skills between the machines of one fleet; this session has a part of its tools.`
+	case opts.ReadOnly:
+		return instructions + `This session cannot write.`
+	}
+	return instructions + instructionsToWrite
+}
 
 // serverOf makes the server of the SDK for one session, or for one request over
 // HTTP. Errors: a *wire.Problem for options that cannot be meant.
@@ -73,7 +87,7 @@ func (s *Server) serverOf(opts Options) (*sdk.Server, error) {
 		capabilities.AddExtension(skillsExtension, map[string]any{})
 	}
 	server := sdk.NewServer(&sdk.Implementation{Name: "fleetd", Title: "fleetd", Version: s.build}, &sdk.ServerOptions{
-		Instructions: instructions, Capabilities: capabilities,
+		Instructions: instructionsOf(opts), Capabilities: capabilities,
 		SubscribeHandler:   resources.subscribe,
 		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 	})

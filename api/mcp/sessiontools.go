@@ -16,7 +16,7 @@ func sessionTools() []*tool {
 		{
 			name: "session_list", title: "List sessions", group: groupSession, readOnly: true, idempotent: true,
 			about:  "List recorded conversations, the last used first. Use it to go on with earlier work.",
-			args:   []argument{{name: "limit", form: formNumber, about: "At most so many: 20 unless you say, 200 at most."}},
+			args:   []argument{{name: "limit", form: formCount, about: "At most so many: 20 unless you say, 200 at most."}},
 			output: schemaOf[SessionIndex], run: listSessions,
 		},
 		{
@@ -25,7 +25,7 @@ func sessionTools() []*tool {
 			args: []argument{
 				session,
 				{name: "after", form: formNumber, about: "Only turns after this number; next_after of the last page gets the next one."},
-				{name: "limit", form: formNumber, about: "At most so many turns: 20 unless you say, 200 at most."},
+				{name: "limit", form: formCount, about: "At most so many turns: 20 unless you say, 200 at most."},
 			},
 			output: schemaOf[Transcript], run: sessionTurns,
 		},

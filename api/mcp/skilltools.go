@@ -4,7 +4,7 @@ func skillTools() []*tool { return append(skillReaders(), skillWriters()...) }
 
 func skillReaders() []*tool {
 	slug := argument{name: "slug", required: true, about: "The slug of the skill, or its id."}
-	limit := argument{name: "limit", form: formNumber, about: "At most so many entries: 20 unless you say, 200 at most."}
+	limit := argument{name: "limit", form: formCount, about: "At most so many entries: 20 unless you say, 200 at most."}
 	only := scopeArguments("Only")
 	return []*tool{
 		{

@@ -33,6 +33,18 @@ func (s *scopeFlags) asked() *wire.Scope {
 	return nil
 }
 
+// forWriting returns the scope to write to: the global one without any flag. An
+// empty value is refused: it is the value of a variable that nobody set, and what
+// was to stay on this machine would go to all.
+func (s *scopeFlags) forWriting() (wire.Scope, error) {
+	for _, name := range []string{"instance", "project", "workspace"} {
+		if f := s.cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return wire.Scope{}, usage("--"+name+" is empty", "leave it out to write for every project, or name one")
+		}
+	}
+	return s.scope, nil
+}
+
 // explainFind is explain for a record that was looked for in a scope.
 func (a *app) explainFind(err error, group string, scope *scopeFlags) error {
 	explained := *a.explain(err)

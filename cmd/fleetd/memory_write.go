@@ -36,11 +36,15 @@ kind and source unless they are given.`,
 				return usage("--"+name+" is empty", "leave it out, or name one")
 			}
 		}
+		where, err := scope.forWriting()
+		if err != nil {
+			return err
+		}
 		content, err := a.textArgument(args[0], "a memory", "write several items")
 		if err != nil {
 			return err
 		}
-		in.Content, in.Scope = content, scope.scope
+		in.Content, in.Scope = content, where
 		if err := checkMemory(in); err != nil {
 			return err
 		}

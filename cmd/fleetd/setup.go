@@ -69,6 +69,8 @@ unless there is --force.`,
 		switch {
 		case !known:
 			return usage(fmt.Sprintf("no agent %.60q is known", args[0]), "known are "+strings.Join(names, ", "))
+		case cmd.Flags().Changed("project") && flags.project == "":
+			return usage("--project is empty", "name the directory of a project, such as --project ., or leave it out for the files of the user")
 		case !flags.dryRun && !flags.yes && !isInteractive(a.in):
 			return usage("nobody is there to be asked", "--dry-run shows what would be changed, --yes does it")
 		}

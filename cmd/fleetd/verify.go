@@ -111,6 +111,11 @@ func (a *app) verifyOffline(ctx context.Context) (wire.Verification, error) {
 // not: a member that was named, or all of them, must have been asked.
 func (a *app) comparePeers(ctx context.Context, c *client.Client, named []string) error {
 	comparison, err := c.Compare(ctx, named)
+	if isProblem(err, wire.CodeNotFound) {
+		explained := *a.explain(err)
+		explained.next = "fleetd members shows names and ids"
+		return &explained
+	}
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -11,6 +12,9 @@ func (s *session) fromClient(line []byte) {
 	messages, err := parse(line)
 	if err != nil {
 		s.toClient(errorLine(nil, rpcError{Code: codeParse, Message: "not a message in JSON: " + err.Error()}))
+		return
+	}
+	if s.refuseUnsound(line, messages) {
 		return
 	}
 	for i := range messages {
@@ -28,6 +32,39 @@ func (s *session) fromClient(line []byte) {
 	default:
 		s.held.add(line, messages)
 	}
+}
+
+// refuseUnsound answers what is no message, on which a daemon would end the
+// session, and a batch where the protocol has none.
+func (s *session) refuseUnsound(line []byte, messages []message) (refused bool) {
+	isBatch := bytes.HasPrefix(line, []byte("["))
+	refuse := func(m *message, text string) {
+		s.toClient(errorLine(m.ID, rpcError{Code: codeInvalid, Message: text}))
+		refused = true
+	}
+	switch {
+	case isBatch && !s.hasBatches():
+		refuse(&message{}, "this version of the protocol has no batches: send each message in a line of its own")
+	case len(messages) == 0:
+		refuse(&message{}, "a batch of nothing")
+	}
+	for i := range messages {
+		if m := &messages[i]; !refused && !m.isSound() {
+			refuse(m, `not a message: it needs "jsonrpc":"2.0", and a method or the id of a request`)
+		}
+	}
+	return refused
+}
+
+// hasBatches reports whether the client began its session with a version of the
+// protocol that has batches.
+func (s *session) hasBatches() bool {
+	var first message
+	if json.Unmarshal(s.initialize, &first) != nil {
+		return false
+	}
+	version := first.read().Version
+	return version == "2024-11-05" || version == "2025-03-26"
 }
 
 // refuseLong answers a message of the client that is too long.

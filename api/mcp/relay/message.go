@@ -25,15 +25,19 @@ const (
 
 // message is what the relay reads of one.
 type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Error  json.RawMessage `json:"error"`
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Error   json.RawMessage `json:"error"`
 }
 
 // isRequest, isAnswer: what a message is. What is neither is a notification.
 func (m *message) isRequest() bool { return m.Method != "" && m.key() != "" }
 func (m *message) isAnswer() bool  { return m.Method == "" && m.key() != "" }
+
+// isSound reports whether it is a message at all.
+func (m *message) isSound() bool { return m.JSONRPC == "2.0" && (m.Method != "" || m.key() != "") }
 
 // key is the id as text that is the same however it was written; empty without
 // one.
@@ -54,6 +58,7 @@ type params struct {
 	URI           string          `json:"uri"`
 	Name          string          `json:"name"`
 	RequestID     json.RawMessage `json:"requestId"`
+	Version       string          `json:"protocolVersion"`
 	Notifications struct {
 		ResourceSubscriptions []string `json:"resourceSubscriptions"`
 	} `json:"notifications"`
@@ -122,7 +127,9 @@ func idInHead(head []byte) json.RawMessage {
 // The codes of errors that the relay answers with.
 const (
 	codeParse = -32700
-	codeLost  = -32000 // the daemon went away
+	// codeInvalid answers JSON that is no message.
+	codeInvalid = -32600
+	codeLost    = -32000 // the daemon went away
 )
 
 // rpcError is an error of JSON-RPC.

@@ -142,6 +142,50 @@ func value(t *testing.T, text string) (v any) {
 	return v
 }
 
+// TestWhatIsNoMessageGoesNoFurther holds that what would end the session at the
+// daemon is answered here, and that the session goes on.
+func TestWhatIsNoMessageGoesNoFurther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		initialize := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}`
+		r.client(initialize)
+		r.daemonGets(initialize)
+		noMessage := `{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"not a message: it needs \"jsonrpc\":\"2.0\", and a method or the id of a request"}}`
+		noBatch := `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"this version of the protocol has no batches: send each message in a line of its own"}}`
+		for line, want := range map[string]string{
+			`{}`:                       fmt.Sprintf(noMessage, "null"),
+			`null`:                     fmt.Sprintf(noMessage, "null"),
+			`{"jsonrpc":"2.0","id":5}`: "",
+			`{"jsonrpc":"1.0","id":5,"method":"ping"}`: fmt.Sprintf(noMessage, "5"),
+			`{"id":5,"method":"ping"}`:                 fmt.Sprintf(noMessage, "5"),
+			`[]`:                                       noBatch,
+			`[{"jsonrpc":"2.0","id":5,"method":"ping"}]`: noBatch,
+		} {
+			if r.client(line); want != "" {
+				r.clientGets(want)
+			} else {
+				r.daemonGets(line)
+			}
+		}
+		const ping = `{"jsonrpc":"2.0","id":6,"method":"ping"}`
+		r.client(ping)
+		r.daemonGets(ping)
+	})
+}
+
+// TestBatchesOfOlderVersions holds that what the protocol had is carried.
+func TestBatchesOfOlderVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		initialize := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}`
+		batch := `[{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"}]`
+		r.client(initialize, batch)
+		r.daemonGets(initialize, batch)
+		r.client(`[]`)
+		r.clientGets(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a batch of nothing"}}`)
+	})
+}
+
 func TestANewSessionBeginsAsTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -267,9 +311,13 @@ func TestWhatWasUnderWayIsAnswered(t *testing.T) {
 func TestABatchThatWasUnderWayIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
+		const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}`
 		const batch = `[{"jsonrpc":"2.0","id":1,"method":"tools/list"},{"jsonrpc":"2.0","id":2,"method":"tools/list"},{"jsonrpc":"2.0","method":"x"}]`
-		r.client(batch)
-		r.daemonGets(batch)
+		r.client(initialize, batch)
+		r.daemonGets(initialize, batch)
+		const begun = `{"jsonrpc":"2.0","id":0,"result":{}}`
+		r.answer(begun)
+		r.clientGets(begun)
 		restarted := make(chan bool)
 		go func() {
 			defer close(restarted)
