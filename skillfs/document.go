@@ -228,6 +228,17 @@ func summary(text string) string {
 	return string([]rune(text)[:charsMax]) + "..."
 }
 
+// AfterFrontmatter is the text of a SKILL.md without what stands before it; all of
+// it when nothing else is there. It is safe for concurrent use.
+func AfterFrontmatter(body string) string {
+	rest, found := strings.CutPrefix(strings.ReplaceAll(body, "\r\n", "\n"), "---\n")
+	_, rest, closed := strings.Cut(rest, "\n---\n")
+	if !found || !closed || strings.TrimSpace(rest) == "" {
+		return body
+	}
+	return rest
+}
+
 // Frontmatter returns all values of a SKILL.md's frontmatter, as YAML has them.
 // It repairs nothing: what Parse reads by taking a liberty may be an error here.
 // Errors: ErrEncoding, ErrNoFrontmatter, ErrTooLarge, ErrYAML. It is safe for

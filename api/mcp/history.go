@@ -10,6 +10,7 @@ import (
 	"github.com/fleetsync/fleetd/api"
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/skillfs"
 	"github.com/fleetsync/fleetd/state"
 )
 
@@ -39,8 +40,12 @@ type History struct {
 
 func (s *Server) version(v *state.Version) Version {
 	content := contentOf(v)
+	first := content
+	if v.Skill != nil {
+		first = skillfs.AfterFrontmatter(content)
+	}
 	return Version{
-		Hash: hex.EncodeToString(v.Hash[:]), Standing: string(v.Standing), Deleted: v.Deleted, Snippet: snippet(content), Bytes: len(content),
+		Hash: hex.EncodeToString(v.Hash[:]), Standing: string(v.Standing), Deleted: v.Deleted, Snippet: snippet(first), Bytes: len(content),
 		Version: versionOf(v.Envelope), Provenance: s.provenance(v.Envelope, v.Standing == state.StandingConflict),
 	}
 }

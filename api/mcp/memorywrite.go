@@ -54,7 +54,7 @@ func (c *call) memoryToWrite(ctx context.Context) (state.MemoryItem, error) {
 	}
 	it.Content, it.Envelope = c.args.text("content"), token
 	for name, field := range map[string]*string{"kind": &it.Kind, "source": &it.Source} {
-		if c.args.has(name) {
+		if c.args.has(name) && (name != "kind" || c.args.text(name) != "") { // models name what they leave empty
 			*field = c.args.text(name)
 		}
 	}

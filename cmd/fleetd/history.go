@@ -12,6 +12,7 @@ import (
 	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/hlc"
+	"github.com/fleetsync/fleetd/skillfs"
 )
 
 const historyLong = `Lists every version that this machine still has, newest first: the head, which
@@ -105,7 +106,7 @@ func contentLine(v wire.Version) string {
 	case v.Deleted:
 		return "(delete)"
 	case v.Skill != nil && v.Skill.Body != nil:
-		return firstLine(afterFrontmatter(*v.Skill.Body))
+		return firstLine(skillfs.AfterFrontmatter(*v.Skill.Body))
 	case v.Memory != nil:
 		return firstLine(v.Memory.Content)
 	case v.Session != nil:
@@ -127,15 +128,4 @@ func firstLine(text string) string {
 		}
 	}
 	return "-"
-}
-
-// afterFrontmatter is the text of a skill without what stands before it; all of
-// it when nothing else is there.
-func afterFrontmatter(body string) string {
-	rest, found := strings.CutPrefix(strings.ReplaceAll(body, "\r\n", "\n"), "---\n")
-	_, rest, closed := strings.Cut(rest, "\n---\n")
-	if !found || !closed || strings.TrimSpace(rest) == "" {
-		return body
-	}
-	return rest
 }

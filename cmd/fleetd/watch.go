@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,10 @@ import (
 	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/wire"
 )
+
+// knownKinds are those of which this version writes records; a later one may have
+// others.
+var knownKinds = [...]string{"memory", "skill", "skill.outcome", "session", "session.turn"}
 
 func (a *app) watchCommand() *cobra.Command {
 	var filter wire.EventFilter
@@ -35,6 +41,9 @@ back. "reset" says that the position was none of this store: list anew.`,
 	scope := addScope(cmd)
 	return a.ask(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
 		filter.Scope = scope.asked()
+		if filter.Kind != "" && !slices.Contains(knownKinds[:], filter.Kind) {
+			a.note("warning: --kind %s: this version knows no such kind, only %s", oneLine(filter.Kind), strings.Join(knownKinds[:], ", "))
+		}
 		for e, err := range c.Watch(ctx, after, filter) {
 			switch {
 			case err != nil && ctx.Err() != nil:
