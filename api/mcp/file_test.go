@@ -113,6 +113,23 @@ func TestAFileIsAMemoryItem(t *testing.T) {
 	}
 	call[mcp.MemoryEntry](t, a, "memory_write", args{"id": "/memories/fact", "content": "x"})
 	failing(t, a, "memory", args{"command": "view", "path": "/memories/fact"}, "does not exist")
+	failing(t, a, "memory", args{"command": "create", "path": "/memories/fact", "file_text": "y"}, "memory item of another kind")
+	if m, _ := call[mcp.Memory](t, a, "memory_get", args{"id": "/memories/fact"}); m.Content != "x" {
+		t.Errorf("the item of another kind now holds %q", m.Content)
+	}
+}
+
+// TestADirectoryMovesWholeOrNotAtAll holds that a name that is too long is found
+// before anything has moved.
+func TestADirectoryMovesWholeOrNotAtAll(t *testing.T) {
+	a := connect(t, mcp.New(newNode(t), mcp.Config{}), mcp.Options{})
+	for _, name := range []string{"a", "b" + strings.Repeat("b", 200), "c"} {
+		call[mcp.FileResult](t, a, "memory", args{"command": "create", "path": "/memories/d/" + name, "file_text": "x"})
+	}
+	failing(t, a, "memory", args{"command": "rename", "old_path": "/memories/d", "new_path": "/memories/" + strings.Repeat("z", 60)}, "at most 256")
+	if out, _ := call[mcp.FileResult](t, a, "memory", args{"command": "view", "path": "/memories"}); strings.Contains(out.Text, "zzz") || !strings.Contains(out.Text, "/memories/d/a") {
+		t.Errorf("then there is\n%s", out.Text)
+	}
 }
 
 // TestEditsAtOnce lets agents edit one file at once: none of the edits is lost.

@@ -42,6 +42,9 @@ func (s *Server) placeFor(ctx context.Context, path filePath) error {
 	if len(inside) > 0 || path == fileRoot {
 		return fileErrorf(wire.CodeInvalid, "The path %s is a directory.", path)
 	}
+	if it, err := s.node.State().MemoryLibrary().GetIn(ctx, state.Scope{}, string(path)); (err == nil || errors.Is(err, state.ErrIncomplete)) && it.Kind != fileKind {
+		return fileErrorf(wire.CodeConflict, "The path %s is the id of a memory item of another kind; memory_get reads it.", path)
+	}
 	for i, r := range path {
 		if r != '/' || i <= len(fileRoot) {
 			continue

@@ -69,16 +69,19 @@ func renameFile(ctx context.Context, c *call, from filePath) (FileResult, error)
 	if err := c.placeFor(ctx, to); err != nil {
 		return FileResult{}, err
 	}
-	var moved []state.MemoryItem
-	for _, it := range found {
-		target := to
+	targets := make([]filePath, len(found)) // all of them, before anything moves
+	for i, it := range found {
+		targets[i] = to
 		if filePath(it.ID) != from {
-			target += filePath("/" + filePath(it.ID).under(from))
+			targets[i] += filePath("/" + filePath(it.ID).under(from))
 		}
-		if target, err = parseFilePath(string(target)); err != nil {
+		if targets[i], err = parseFilePath(string(targets[i])); err != nil {
 			return FileResult{}, err
 		}
-		written, err := c.moveFile(ctx, filePath(it.ID), target)
+	}
+	var moved []state.MemoryItem
+	for i, it := range found {
+		written, err := c.moveFile(ctx, filePath(it.ID), targets[i])
 		if err != nil {
 			return FileResult{}, err
 		}

@@ -36,7 +36,7 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 		server, _ := r.Context().Value(serverKey{}).(*sdk.Server)
 		return server
 	}, &sdk.StreamableHTTPOptions{Stateless: true, MaxRequestBodyBytes: wire.RequestBytesMax, PropagateRequestCancellation: true})
-	opts, err := ParseOptions(r.URL.Query())
+	opts, err := ParseOptions(r.URL.RawQuery)
 	if err != nil {
 		writeProblem(w, err)
 		return

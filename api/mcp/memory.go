@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/fleetsync/fleetd/api"
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/state"
 )
@@ -54,9 +55,9 @@ func (s *Server) memory(it state.MemoryItem, in conflicts) Memory {
 // kindText is what an entry is, for a line of text.
 func (e *MemoryEntry) kindText() string {
 	if e.Incomplete {
-		return e.Kind + ", incomplete"
+		return api.Named(e.Kind) + ", incomplete"
 	}
-	return e.Kind
+	return api.Named(e.Kind)
 }
 
 // findMemory finds an item as the HTTP API does: in exactly one scope when

@@ -42,7 +42,7 @@ func (c *call) memoryIndex(ctx context.Context, query, none string) (result, err
 	text := newLines(c.args.number("limit", limitDefault))
 	for _, it := range found[begin:] {
 		e := c.memoryEntry(it, in)
-		if !text.add("%s (%s)%s %s -- %s", e.ID, e.kindText(), scopeText(it.Scope), e.Snippet, e.Provenance) {
+		if !text.add("%s (%s)%s %s -- %s", api.Named(e.ID), e.kindText(), scopeText(it.Scope), e.Snippet, e.Provenance) {
 			last := index.Items[len(index.Items)-1]
 			index.Cursor = last.CreatedAt.Format(time.RFC3339Nano) + "/" + last.ID
 			break

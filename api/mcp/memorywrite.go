@@ -79,7 +79,7 @@ func (c *call) writtenMemory(ctx context.Context, it state.MemoryItem) (result, 
 		return result{}, err
 	}
 	m := c.memoryEntry(written, in)
-	return result{m, fmt.Sprintf("remembered %s (%s)%s, %d bytes\nversion %s, %s", m.ID, m.Kind, scopeText(written.Scope), m.Bytes, m.Version, m.Provenance)}, nil
+	return result{m, fmt.Sprintf("remembered %s (%s)%s, %d bytes\nversion %s, %s", api.Named(m.ID), api.Named(m.Kind), scopeText(written.Scope), m.Bytes, m.Version, m.Provenance)}, nil
 }
 
 // memoryConflict adds the stored record to the error of a conflict.

@@ -29,20 +29,22 @@ type Options struct {
 	ReadOnly bool
 }
 
-// ParseOptions reads the query parameters tools, names between commas, and
-// read_only, true or false. Errors: a *wire.Problem, also for a name that is
-// neither a tool nor a group and for another parameter, since a misspelt limit
-// would be none.
-func ParseOptions(query url.Values) (Options, error) {
+// ParseOptions reads a query with the parameters tools, names between commas, and
+// read_only, true or false. Errors: a *wire.Problem, also for a query that cannot
+// be read whole, a name that is neither a tool nor a group, none at all, and
+// another parameter, since a misspelt limit would be none.
+func ParseOptions(query string) (Options, error) {
 	var opts Options
-	for name, values := range query {
+	parameters, err := url.ParseQuery(query)
+	if err != nil {
+		return opts, api.NewProblem(wire.CodeBadRequest, "the query cannot be read: "+err.Error())
+	}
+	for name, values := range parameters {
 		for _, value := range values {
 			switch name {
 			case "tools":
 				for tool := range strings.SplitSeq(value, ",") {
-					if tool = strings.TrimSpace(tool); tool != "" {
-						opts.Tools = append(opts.Tools, tool)
-					}
+					opts.Tools = append(opts.Tools, strings.TrimSpace(tool))
 				}
 			case "read_only":
 				readOnly, err := strconv.ParseBool(value)

@@ -21,7 +21,7 @@ import (
 // line, until either side closes it or the daemon stops. The query says the
 // options of the session.
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
-	opts, err := ParseOptions(r.URL.Query())
+	opts, err := ParseOptions(r.URL.RawQuery)
 	if err == nil && !strings.EqualFold(r.Header.Get("Upgrade"), wire.UpgradeMCP) {
 		err = api.NewProblem(wire.CodeBadRequest, "this path carries MCP sessions: send Connection: Upgrade and Upgrade: "+wire.UpgradeMCP+", or use /mcp")
 	}
@@ -63,6 +63,7 @@ func (s *Server) ServeConn(ctx context.Context, conn io.ReadWriteCloser, opts Op
 	if err != nil {
 		return err
 	}
+	endListening(ctx, server)
 	shown := resources{Server: s, options: opts}
 	after, err := streamEnd(ctx, s.node.State().Log())
 	if err != nil {
@@ -73,5 +74,22 @@ func (s *Server) ServeConn(ctx context.Context, conn io.ReadWriteCloser, opts Op
 		Reader: io.NopCloser(conn), Writer: conn,
 		// The SDK counts what it has read of the next message, too.
 		MaxLineLength: wire.MCPLineBytesMax + 1<<20,
+	})
+}
+
+// endListening ends the requests that listen for changes when a session does. The
+// SDK ends those that it knows of at that moment, and then waits for all: one that
+// is just beginning would keep the session, and the daemon, for ever.
+func endListening(ctx context.Context, server *sdk.Server) {
+	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(request context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			if method == "subscriptions/listen" {
+				listening, end := context.WithCancel(request)
+				defer end()
+				defer context.AfterFunc(ctx, end)()
+				request = listening
+			}
+			return next(request, method, req)
+		}
 	})
 }

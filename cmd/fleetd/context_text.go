@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetsync/fleetd/api"
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/hlc"
 )
@@ -212,12 +213,12 @@ func byText(e wire.Envelope, names map[string]string) string {
 }
 
 func memoryNote(m *wire.MemoryItem, names map[string]string) contextItem {
-	about := "- " + oneLine(m.ID)
+	about := "- " + api.Named(m.ID)
 	if columns(about) > idColumnsMax {
 		return contextItem{}
 	}
-	if kind := cut(oneLine(m.Kind), fieldColumns); kind != "" {
-		about += ", " + kind
+	if m.Kind != "" {
+		about += ", " + cut(api.Named(m.Kind), fieldColumns)
 	}
 	about += ", " + byText(m.Envelope, names)
 	if m.Incomplete {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -35,11 +34,11 @@ It survives the daemon: when that goes away it waits for it, and goes on.`,
 	_ = cmd.RegisterFlagCompletionFunc("tools", choice("memory", "file", "skill", "session", "fleet")) // fails for a flag that is not there alone
 	return a.verb(cmd, func(ctx context.Context, _ []string) error {
 		a.output = "" // standard output carries nothing but the protocol
-		if cmd.Flags().Changed("tools") && (len(opts.Tools) == 0 || slices.Contains(opts.Tools, "")) {
-			return usage("--tools names nothing", "leave it out for all tools, or name some: memory, file, skill, session, fleet")
+		query := url.Values{"read_only": {strconv.FormatBool(opts.ReadOnly)}}
+		if cmd.Flags().Changed("tools") {
+			query.Set("tools", strings.Join(opts.Tools, ","))
 		}
-		query := url.Values{"tools": {strings.Join(opts.Tools, ",")}, "read_only": {strconv.FormatBool(opts.ReadOnly)}}
-		if _, err := mcp.ParseOptions(query); err != nil {
+		if _, err := mcp.ParseOptions(query.Encode()); err != nil {
 			return usage("--tools: "+err.Error(), "")
 		}
 		conn, err := a.dialMCP(ctx, opts)

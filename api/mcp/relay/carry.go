@@ -90,7 +90,9 @@ func (s *session) note(m *message, line []byte) {
 	r := &request{message: *m}
 	switch m.Method {
 	case methodInitialize:
-		r.line, s.initialize, s.initialized = line, line, nil
+		if r.line = line; !s.hasBegun { // one that begins it again is refused
+			s.initialize, s.initialized = line, nil
+		}
 	case methodListen:
 		r.line = line
 		s.listening[m.key()] = &listen{id: m.ID, line: line, uris: m.read().Notifications.ResourceSubscriptions}
@@ -175,8 +177,10 @@ func (s *session) answered(m *message) {
 	delete(s.pending, m.key())
 	delete(s.listening, m.key())
 	switch uri := r.read().URI; {
-	case len(m.Error) > 0 && r.Method == methodInitialize:
-		s.initialize = nil
+	case r.Method == methodInitialize:
+		if s.hasBegun = s.hasBegun || len(m.Error) == 0; !s.hasBegun {
+			s.initialize = nil
+		}
 	case len(m.Error) > 0:
 	case r.Method == methodSubscribe:
 		s.subscriptions[uri] = true

@@ -114,6 +114,7 @@ type session struct {
 	// initialize and initialized are how the client began its session; nil before,
 	// and where it uses a protocol without sessions.
 	initialize, initialized []byte
+	hasBegun                bool // a daemon has accepted that
 	subscriptions           map[string]bool
 	listening               map[string]*listen
 	// replays are the relay's own requests, by key.

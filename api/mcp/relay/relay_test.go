@@ -173,6 +173,38 @@ func TestWhatIsNoMessageGoesNoFurther(t *testing.T) {
 	})
 }
 
+// TestASessionThatIsBegunTwiceBeginsAsTheFirstTime holds that an initialize that
+// the daemon refuses does not take the place of the one that it accepted.
+func TestASessionThatIsBegunTwiceBeginsAsTheFirstTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		const first = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}`
+		const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+		r.client(first)
+		r.daemonGets(first)
+		r.answer(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+		r.clientGets(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+		r.client(initialized)
+		r.daemonGets(initialized)
+		const second = `{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
+		const refused = `{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"duplicate"}}`
+		r.client(second)
+		r.daemonGets(second)
+		r.answer(refused)
+		r.clientGets(refused)
+		r.restart()
+		if !r.daemon.Scan() || !strings.Contains(r.daemon.Text(), "2025-06-18") {
+			t.Fatalf("the next session begins with %s", r.daemon.Text())
+		}
+		var begin struct{ ID string }
+		if err := json.Unmarshal(r.daemon.Bytes(), &begin); err != nil {
+			t.Fatal(err)
+		}
+		r.answer(`{"jsonrpc":"2.0","id":"` + begin.ID + `","result":{}}`)
+		r.daemonGets(initialized)
+	})
+}
+
 // TestBatchesOfOlderVersions holds that what the protocol had is carried.
 func TestBatchesOfOlderVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
