@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/merge"
+	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
 // NewHost is the host of a node without a HostFactory.
@@ -87,3 +88,16 @@ type Deafness = deafness
 
 // Look is what the watch does with who is deaf.
 func (d *deafness) Look(deaf []peer.ID, now time.Time) []peer.ID { return d.look(deaf, now) }
+
+// AskAndLeave asks something of a loop that takes it after the caller has left.
+func AskAndLeave(in func()) error {
+	l := &loop{inputs: make(chan input, 1)}
+	ctx, leave := context.WithCancel(context.Background())
+	left := make(chan error, 1)
+	go func() { left <- l.ask(ctx, func(*fleetsync.Engine) { in() }) }()
+	late := <-l.inputs
+	leave()
+	err := <-left
+	late(nil)
+	return err
+}

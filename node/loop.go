@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/fleetsync/fleetd/merge"
@@ -43,17 +44,30 @@ func (l *loop) do(ctx context.Context, in input) error {
 	}
 }
 
-// ask is do that waits until the input was taken. Errors: that of ctx.
+// ask is do that waits until the input was taken. With an error it was not, and
+// will not be: whatever it writes to belongs to the caller again. Errors: that of
+// ctx.
 func (l *loop) ask(ctx context.Context, in input) error {
+	var claimed atomic.Bool // by the engine's goroutine, or by the end of ctx
 	taken := make(chan struct{})
-	if err := l.do(ctx, func(e *fleetsync.Engine) { in(e); close(taken) }); err != nil {
+	err := l.do(ctx, func(e *fleetsync.Engine) {
+		if claimed.CompareAndSwap(false, true) {
+			in(e)
+		}
+		close(taken)
+	})
+	if err != nil {
 		return err
 	}
 	select {
 	case <-taken:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		if claimed.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		<-taken // it is being taken just now
+		return nil
 	}
 }
 
