@@ -110,7 +110,7 @@ func wireOutcome(o state.Outcome) wire.Outcome {
 // wireHistory returns the versions of a key.
 func wireHistory(key merge.Key, versions []state.Version) wire.History {
 	h := wire.History{
-		SchemaVersion: wire.SchemaVersion, Kind: key.Kind, Key: keyText(key.ID), Scope: wireScope(key.Scope),
+		SchemaVersion: wire.SchemaVersion, Kind: key.Kind, Key: KeyText(key.ID), Scope: wireScope(key.Scope),
 		Versions: make([]wire.Version, 0, len(versions)),
 	}
 	for _, v := range versions {
@@ -119,8 +119,8 @@ func wireHistory(key merge.Key, versions []state.Version) wire.History {
 	return h
 }
 
-// keyText writes the id of a key as wire.Conflict says.
-func keyText(id merge.ID) string {
+// KeyText writes the id of a key as wire.Conflict says. It is pure.
+func KeyText(id merge.ID) string {
 	parts := id.Components()
 	if len(parts) > 1 {
 		for i, part := range parts {
@@ -133,7 +133,7 @@ func keyText(id merge.ID) string {
 func wireConflict(c state.Conflict) wire.Conflict {
 	return wire.Conflict{
 		Kind:   c.Key.Kind,
-		Key:    keyText(c.Key.ID),
+		Key:    KeyText(c.Key.ID),
 		Scope:  wireScope(c.Key.Scope),
 		Winner: wireVersion(c.Winner),
 		Loser:  wireVersion(c.Loser),

@@ -18,7 +18,7 @@ func wireEvent(e *eventlog.Event) *wire.Event {
 	w := &wire.Event{Time: e.Time.UTC(), Path: e.Path}
 	if t, err := state.DecodeTurn(e.Payload); err == nil {
 		shown := wireTurn(t)
-		w.Kind, w.Key, w.Envelope, w.Turn = "session.turn", keyText(merge.NewID(t.SessionID, t.ID)), shown.Envelope, &shown
+		w.Kind, w.Key, w.Envelope, w.Turn = "session.turn", KeyText(merge.NewID(t.SessionID, t.ID)), shown.Envelope, &shown
 		w.Scope = payloadScope(e.Payload)
 		return w
 	}
@@ -40,7 +40,7 @@ func wireEvent(e *eventlog.Event) *wire.Event {
 	}
 	if o, err := state.DecodeOutcome(e.Payload); err == nil {
 		shown := wireOutcome(o)
-		w.Kind, w.Key, w.Envelope, w.Outcome = "skill.outcome", keyText(merge.NewID(o.Slug, o.StoreID)), shown.Envelope, &shown
+		w.Kind, w.Key, w.Envelope, w.Outcome = "skill.outcome", KeyText(merge.NewID(o.Slug, o.StoreID)), shown.Envelope, &shown
 		w.Scope = shown.Scope
 		return w
 	}
@@ -58,7 +58,7 @@ func unknownEvent(w *wire.Event, record map[string]any) *wire.Event {
 	for i, part := range parts {
 		id[i], _ = part.(string)
 	}
-	w.Key = keyText(merge.NewID(id...))
+	w.Key = KeyText(merge.NewID(id...))
 	var envelope state.Envelope
 	envelope.SyncVersion, _ = record["SyncVersion"].(int64)
 	envelope.OriginInstanceID, _ = record["OriginInstanceID"].(string)

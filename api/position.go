@@ -51,7 +51,7 @@ func (s watch) begin(ctx context.Context, after string) (beginning, error) {
 	at := beginning{store: storeTag(status.ID)}
 	log := s.backend.State().Log()
 	if after == "now" {
-		at.seq, err = newest(ctx, log)
+		at.seq, err = Newest(ctx, log)
 		return at, err
 	}
 	seq, store, err := parsePosition(after)
@@ -72,7 +72,7 @@ func (s watch) begin(ctx context.Context, after string) (beginning, error) {
 		}
 	}
 	if at.reset != "" {
-		at.seq, err = newest(ctx, log)
+		at.seq, err = Newest(ctx, log)
 	}
 	return at, err
 }
@@ -99,10 +99,11 @@ func isThere(ctx context.Context, log eventlog.Log, seq int64) (bool, error) {
 	return first == seq+1, err
 }
 
-// newest returns the position of the newest event that is there. A log does not
-// say it, and reading all of it would take as long as it is: so the place where
-// nothing follows is sought by halves.
-func newest(ctx context.Context, log eventlog.Log) (int64, error) {
+// Newest returns the number of the newest event of the state stream that is there;
+// 0 for none. A log does not say it, and reading all of it would take as long as it
+// is: so the place where nothing follows is sought by halves. Errors: those of the
+// log.
+func Newest(ctx context.Context, log eventlog.Log) (int64, error) {
 	low, high := int64(0), int64(math.MaxInt64) // it lies between, both included; 0 is none
 	for step := int64(1); low < high; {
 		at := low + (high-low)/2

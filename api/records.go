@@ -100,7 +100,7 @@ func (s records) restore(ctx context.Context, in *restoreInput) (*settledOutput,
 
 func settled(key merge.Key, before []state.Version, from, now state.Version) wire.Settled {
 	return wire.Settled{
-		SchemaVersion: wire.SchemaVersion, Kind: key.Kind, Key: keyText(key.ID), Scope: wireScope(key.Scope),
+		SchemaVersion: wire.SchemaVersion, Kind: key.Kind, Key: KeyText(key.ID), Scope: wireScope(key.Scope),
 		From: wireVersion(from), Version: wireVersion(now),
 		Written: !slices.ContainsFunc(before, func(v state.Version) bool { return v.Hash == now.Hash }),
 	}
@@ -194,7 +194,7 @@ func scopesText(keys []merge.Key) string {
 	return strings.Join(names, "; ")
 }
 
-// parseKey is the inverse of keyText. How many parts a key has is known of the
+// parseKey is the inverse of KeyText. How many parts a key has is known of the
 // kinds that this build knows; of others a text with slashes may be either.
 func parseKey(kind, text string) []merge.ID {
 	if strings.ContainsRune(text, 0) {

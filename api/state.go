@@ -73,7 +73,7 @@ func (s whole) importing(ctx context.Context, in *importInput) (*importOutput, e
 	}
 	for _, refusal := range result.Refused {
 		out.Refused = append(out.Refused, wire.ImportRefusal{
-			Kind: refusal.Key.Kind, Key: keyText(refusal.Key.ID), Scope: wireScope(refusal.Key.Scope),
+			Kind: refusal.Key.Kind, Key: KeyText(refusal.Key.ID), Scope: wireScope(refusal.Key.Scope),
 			Reason: strings.Replace(refusal.Reason, "state: ", "", 1),
 		})
 	}

@@ -152,5 +152,5 @@ func (b nodeBackend) difference(d *fleetsync.Difference) *wire.Difference {
 		}
 		return out
 	}
-	return &wire.Difference{Kind: d.Key.Kind, Key: keyText(d.Key.ID), OnlyHere: list(d.OnlyHere), OnlyThere: list(d.OnlyThere)}
+	return &wire.Difference{Kind: d.Key.Kind, Key: KeyText(d.Key.ID), OnlyHere: list(d.OnlyHere), OnlyThere: list(d.OnlyThere)}
 }

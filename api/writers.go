@@ -59,7 +59,7 @@ func (s writers) undo(
 	}
 	for _, c := range changes {
 		change := wire.Change{
-			Kind: c.Key.Kind, Key: keyText(c.Key.ID), Scope: wireScope(c.Key.Scope),
+			Kind: c.Key.Kind, Key: KeyText(c.Key.ID), Scope: wireScope(c.Key.Scope),
 			Outcome: string(c.Outcome), Reason: c.Reason, Was: wireVersion(c.Was),
 		}
 		if c.Now != nil {

@@ -61,13 +61,7 @@ func overHTTP(dir string) (rows []row, err error) {
 		if err != nil {
 			return rows, fmt.Errorf("%s over HTTP: %w", pair.name, err)
 		}
-		for _, percent := range []int{50, 99} {
-			floor, value := microseconds(direct, percent), microseconds(remote, percent)
-			rows = append(rows, row{
-				name: fmt.Sprintf("%s over HTTP, p%d", pair.name, percent), value: value, unit: "us",
-				ratio: value / floor, versus: fmt.Sprintf("without, %.0f us", floor),
-			})
-		}
+		rows = append(rows, besideFloor(pair.name+" over HTTP", remote, "without", direct)...)
 	}
 	return rows, nil
 }
@@ -127,6 +121,18 @@ func httpPairs(p state.Replica, c *client.Client) []httpPair {
 			},
 		},
 	}
+}
+
+// besideFloor shows two percentiles of what calls took, beside those of a floor.
+func besideFloor(name string, took []time.Duration, floorName string, floor []time.Duration) (rows []row) {
+	for _, percent := range []int{50, 99} {
+		value, least := microseconds(took, percent), microseconds(floor, percent)
+		rows = append(rows, row{
+			name: fmt.Sprintf("%s, p%d", name, percent), value: value, unit: "us",
+			ratio: value / least, versus: fmt.Sprintf("%s, %.0f us", floorName, least),
+		})
+	}
+	return rows
 }
 
 // latencies returns how long each call took, shortest first.

@@ -67,13 +67,7 @@ func overMCP(dir string) (rows []row, err error) {
 		if err != nil {
 			return rows, err
 		}
-		for _, percent := range []int{50, 99} {
-			value, over := microseconds(took, percent), microseconds(floor, percent)
-			rows = append(rows, row{
-				name: fmt.Sprintf("%s through fleetd mcp, p%d", pair.name, percent), value: value, unit: "us",
-				ratio: value / over, versus: fmt.Sprintf("over HTTP, %.0f us", over),
-			})
-		}
+		rows = append(rows, besideFloor(pair.name+" through fleetd mcp", took, "over HTTP", floor)...)
 	}
 	return rows, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetsync/fleetd/fleet"
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
@@ -90,16 +91,13 @@ func joinRules(rules []fleetsync.SharingRule) string {
 	return strings.Join(texts, ",")
 }
 
-// ruleFamilies are those that a rule of sharing may name.
-var ruleFamilies = [...]string{"*", "memory", "session", "skill"}
-
 func parseRules(texts []string) (rules []fleetsync.SharingRule, err error) {
 	for _, text := range texts {
 		rule, err := fleetsync.ParseSharingRule(text)
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(ruleFamilies[:], rule.Family) {
+		if rule.Family != "*" && !slices.Contains(fleet.DefaultCapabilities(), rule.Family) {
 			// One that is misspelt would share what it should keep.
 			return nil, fmt.Errorf("%q: this version knows no family %q, only memory, session and skill; * is every one", text, rule.Family)
 		}

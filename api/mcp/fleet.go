@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetsync/fleetd/api"
 	"github.com/fleetsync/fleetd/api/wire"
-	"github.com/fleetsync/fleetd/merge"
 )
 
 // Status is how the fleet stands, as this machine knows it.
@@ -102,10 +102,10 @@ func fleetConflicts(ctx context.Context, c *call) (result, error) {
 	text := newLines(c.args.number("limit", limitDefault))
 	for i := range found {
 		conflict := Conflict{
-			Kind: found[i].Key.Kind, Key: keyText(found[i].Key.ID), Scope: wireScope(found[i].Key.Scope),
+			Kind: found[i].Key.Kind, Key: api.KeyText(found[i].Key.ID), Scope: wireScope(found[i].Key.Scope),
 			Winner: c.version(&found[i].Winner), Loser: c.version(&found[i].Loser),
 		}
-		if !text.add("%s %s%s: %.12s lost -- %s: %s; won -- %s: %s", conflict.Kind, conflict.Key, scopeText(found[i].Key.Scope),
+		if !text.add("%s %s%s: %.12s lost -- %s: %s; won -- %s: %s", api.Named(conflict.Kind), api.Named(conflict.Key), scopeText(found[i].Key.Scope),
 			hex.EncodeToString(found[i].Loser.Hash[:]), conflict.Loser.Provenance, conflict.Loser.Snippet,
 			conflict.Winner.Provenance, conflict.Winner.Snippet) {
 			break
@@ -114,15 +114,4 @@ func fleetConflicts(ctx context.Context, c *call) (result, error) {
 	}
 	index.Returned = len(index.Conflicts)
 	return result{index, text.end("%d of %s", index.Returned, plural(index.Total, "conflict", "conflicts"))}, nil
-}
-
-// keyText writes the id of a key as wire.Conflict says.
-func keyText(id merge.ID) string {
-	parts := id.Components()
-	if len(parts) > 1 {
-		for i, part := range parts {
-			parts[i] = strings.NewReplacer("%", "%25", "/", "%2F").Replace(part)
-		}
-	}
-	return strings.Join(parts, "/")
 }

@@ -113,7 +113,7 @@ func (c *call) history(
 		h.Versions = append(h.Versions, v)
 	}
 	h.Returned = len(h.Versions)
-	return result{h, text.end("%d of %s of %s %s", h.Returned, plural(h.Total, "version", "versions"), kind, id)}, nil
+	return result{h, text.end("%d of %s of %s %s", h.Returned, plural(h.Total, "version", "versions"), kind, api.Named(id))}, nil
 }
 
 func tombstoneText(deleted bool) string {

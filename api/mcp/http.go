@@ -60,7 +60,7 @@ func (r resources) listenOverHTTP(w http.ResponseWriter, server *sdk.Server) {
 			if method != "subscriptions/listen" || !r.any() {
 				return next(ctx, method, req)
 			}
-			after, err := streamEnd(ctx, r.node.State().Log())
+			after, err := api.Newest(ctx, r.node.State().Log())
 			if err != nil {
 				return nil, rpcError(err)
 			}

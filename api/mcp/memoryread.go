@@ -109,7 +109,7 @@ func getMemory(ctx context.Context, c *call) (result, error) {
 		return result{}, err
 	}
 	m := c.memory(it, in)
-	head := fmt.Sprintf("%s (%s)%s %s\nversion %s", m.ID, m.Kind, scopeText(it.Scope), m.Provenance, m.Version)
+	head := fmt.Sprintf("%s (%s)%s %s\nversion %s", api.Named(m.ID), api.Named(m.Kind), scopeText(it.Scope), m.Provenance, m.Version)
 	if m.Source != "" {
 		head += "\nsource " + snippet(m.Source)
 	}

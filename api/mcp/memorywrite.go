@@ -117,5 +117,5 @@ func deleteMemory(ctx context.Context, c *call) (result, error) {
 		return result{}, err
 	}
 	gone := Deleted{"memory", it.ID, wireScope(it.Scope), true, c.provenance(it.Envelope, false)}
-	return result{gone, fmt.Sprintf("deleted %s (%s)%s in the whole fleet; it was written %s", it.ID, it.Kind, scopeText(it.Scope), gone.Provenance)}, nil
+	return result{gone, fmt.Sprintf("deleted %s (%s)%s in the whole fleet; it was written %s", api.Named(it.ID), api.Named(it.Kind), scopeText(it.Scope), gone.Provenance)}, nil
 }

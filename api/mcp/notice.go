@@ -126,37 +126,3 @@ func addressOf(e eventlog.Event) (address, bool) {
 	}
 	return address{}, false
 }
-
-// streamEnd returns the Seq of the newest event: the smallest after which there
-// is none. A log does not tell it, so it is searched for, in about 60 reads of
-// one event at most.
-func streamEnd(ctx context.Context, log eventlog.Log) (int64, error) {
-	isEnd := func(seq int64) (bool, error) {
-		events, err := log.Read(ctx, state.StateStream, seq, 1)
-		return len(events) == 0, err
-	}
-	low, high := int64(-1), int64(0) // there are events after low, none after high
-	for {
-		end, err := isEnd(high)
-		if err != nil {
-			return 0, err
-		}
-		if end {
-			break
-		}
-		low, high = high, 2*high+1
-	}
-	for high-low > 1 {
-		middle := low + (high-low)/2
-		end, err := isEnd(middle)
-		if err != nil {
-			return 0, err
-		}
-		if end {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return high, nil
-}

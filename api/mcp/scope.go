@@ -72,5 +72,10 @@ func scopeText(s state.Scope) string {
 	if s == (state.Scope{}) {
 		return ""
 	}
+	for _, name := range []*string{&s.Instance, &s.Project, &s.Workspace} {
+		if *name != "" {
+			*name = api.Named(*name)
+		}
+	}
 	return " [" + s.String() + "]"
 }

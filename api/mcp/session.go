@@ -91,7 +91,7 @@ func listSessions(ctx context.Context, c *call) (result, error) {
 	text := newLines(c.args.number("limit", limitDefault))
 	for _, ses := range found {
 		out := c.session(ses, in)
-		if !text.add("%s %s -- last used %s, %s", out.ID, snippet(out.Title), out.UpdatedAt.Format("2006-01-02 15:04 MST"), out.Provenance) {
+		if !text.add("%s %s -- last used %s, %s", api.Named(out.ID), snippet(out.Title), out.UpdatedAt.Format("2006-01-02 15:04 MST"), out.Provenance) {
 			break
 		}
 		index.Sessions = append(index.Sessions, out)
@@ -150,5 +150,5 @@ func appendTurn(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	return result{c.turn(t, nil), fmt.Sprintf("turn %s is number %d of session %s", t.ID, t.Seq, t.SessionID)}, nil
+	return result{c.turn(t, nil), fmt.Sprintf("turn %s is number %d of session %s", api.Named(t.ID), t.Seq, api.Named(t.SessionID))}, nil
 }

@@ -42,7 +42,7 @@ func (c *call) skillIndex(ctx context.Context, query, none string) (result, erro
 	text := newLines(c.args.number("limit", limitDefault))
 	for _, sk := range found[skillPlace(found, c.args.text("cursor")):] {
 		e := c.skillEntry(sk, in)
-		if !text.add("%s%s %s -- revision %d, %s, %s", e.Slug, scopeText(sk.Scope), e.Description, e.Revision, e.evidence(), e.Provenance) {
+		if !text.add("%s%s %s -- revision %d, %s, %s", api.Named(e.Slug), scopeText(sk.Scope), e.Description, e.Revision, e.evidence(), e.Provenance) {
 			last := index.Skills[len(index.Skills)-1]
 			index.Cursor = last.Slug + "/" + last.ID
 			break
@@ -95,7 +95,7 @@ func getSkill(ctx context.Context, c *call) (result, error) {
 		return result{}, err
 	}
 	out := c.skill(sk, in)
-	head := fmt.Sprintf("skill %s%s revision %d, %s, %s\nversion %s", out.Slug, scopeText(sk.Scope), out.Revision, out.evidence(), out.Provenance, out.Version)
+	head := fmt.Sprintf("skill %s%s revision %d, %s, %s\nversion %s", api.Named(out.Slug), scopeText(sk.Scope), out.Revision, out.evidence(), out.Provenance, out.Version)
 	if out.Check != "" {
 		head += "\ncheck " + snippet(out.Check)
 	}

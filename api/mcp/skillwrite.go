@@ -31,7 +31,7 @@ func upsertSkill(ctx context.Context, c *call) (result, error) {
 	}
 	out := c.skillEntry(written, in)
 	return result{out, fmt.Sprintf("skill %s%s is at revision %d, %d bytes\nversion %s, %s",
-		out.Slug, scopeText(written.Scope), out.Revision, out.Bytes, out.Version, out.Provenance)}, nil
+		api.Named(out.Slug), scopeText(written.Scope), out.Revision, out.Bytes, out.Version, out.Provenance)}, nil
 }
 
 // skillToWrite is the skill that a call asks for. Of one that is there the fields
@@ -114,7 +114,7 @@ func reportSkill(ctx context.Context, c *call) (result, error) {
 		return result{}, err
 	}
 	e := c.skillEntry(counted, in)
-	return result{e, fmt.Sprintf("counted: skill %s%s has %s", e.Slug, scopeText(counted.Scope), e.evidence())}, nil
+	return result{e, fmt.Sprintf("counted: skill %s%s has %s", api.Named(e.Slug), scopeText(counted.Scope), e.evidence())}, nil
 }
 
 func deleteSkill(ctx context.Context, c *call) (result, error) {
@@ -139,5 +139,5 @@ func deleteSkill(ctx context.Context, c *call) (result, error) {
 		return result{}, err
 	}
 	gone := Deleted{"skill", sk.Slug, wireScope(sk.Scope), true, c.provenance(sk.Envelope, false)}
-	return result{gone, fmt.Sprintf("deleted skill %s%s in the whole fleet; it was written %s", sk.Slug, scopeText(sk.Scope), gone.Provenance)}, nil
+	return result{gone, fmt.Sprintf("deleted skill %s%s in the whole fleet; it was written %s", api.Named(sk.Slug), scopeText(sk.Scope), gone.Provenance)}, nil
 }

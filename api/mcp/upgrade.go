@@ -65,7 +65,7 @@ func (s *Server) ServeConn(ctx context.Context, conn io.ReadWriteCloser, opts Op
 	}
 	endListening(ctx, server)
 	shown := resources{Server: s, options: opts}
-	after, err := streamEnd(ctx, s.node.State().Log())
+	after, err := api.Newest(ctx, s.node.State().Log())
 	if err != nil {
 		return err
 	}

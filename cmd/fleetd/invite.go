@@ -12,6 +12,7 @@ import (
 
 	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/fleet"
 )
 
 func (a *app) inviteCommand() *cobra.Command {
@@ -85,7 +86,7 @@ func checkInvitation(in wire.InvitationRequest, ttl time.Duration) error {
 // be those of a later one.
 func (a *app) warnFamilies(can []string) {
 	for _, family := range can {
-		if !slices.Contains([]string{"memory", "session", "skill", "*"}, family) {
+		if family != "*" && !slices.Contains(fleet.DefaultCapabilities(), family) {
 			a.note("warning: --can %s: this version knows no such family, only memory, session, skill and *", oneLine(family))
 		}
 	}
