@@ -68,8 +68,10 @@ func (l *lab) nodesJoin() error {
 		speed
 		aim aim
 	}{
-		{of + ", pipe to bare rows", j.rows, aim{}}, {of + ", pipe to a store", j.pipe, aim{}},
-		{of + ", from 1", j.one, aim{Ratio: 0.9}}, {of + ", from 2", j.two, aim{Ratio: 0.9}},
+		{of + ", pipe to bare rows", j.rows, aim{}},
+		{of + ", pipe to a store", j.pipe, aim{}},
+		{of + ", from 1", j.one, aim{Ratio: 0.9}},
+		{of + ", from 2", j.two, aim{Ratio: 0.9}},
 	} {
 		c.Case, c.RecordsPerS, c.CPUms, c.Ratio, c.Aim = r.name, r.rate, milliseconds(r.cpu), r.rate/j.pipe.rate, r.aim
 		if err := l.report(c); err != nil {

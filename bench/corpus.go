@@ -153,8 +153,21 @@ func put(st *store.Store, n int, record func(i int) (merge.Record, error)) (byte
 // Check implements fleetsync.Admission.
 func (c *corpus) Check(r *merge.Record) error { return fleet.Check(r, c.fleet) }
 
-// Judge implements fleetsync.Admission.
-func (c *corpus) Judge(r *merge.Record) bool { return c.authority.Judge(r).Admitted }
+// Judge implements store.Judge.
+func (c *corpus) Judge(r *merge.Record) store.Reason {
+	if c.authority.Judge(r).Admitted {
+		return 0
+	}
+	return store.ReasonAuthority
+}
+
+// JudgeVersion implements store.Judge.
+func (*corpus) JudgeVersion(merge.Key, merge.Version) (reason store.Reason, sure bool) {
+	return 0, false
+}
+
+// Mark implements store.Judge: nothing is taken away.
+func (*corpus) Mark() [32]byte { return [32]byte{} }
 
 // Learn implements fleetsync.Admission: the statements are known from the start.
 func (*corpus) Learn(*merge.Record) bool { return false }

@@ -211,7 +211,7 @@ func (x *exchange) verify(records []*merge.Record) []bool {
 
 func (x *exchange) apply(s *side, b fleetsync.ApplyBatch) (store.Result, error) {
 	if b.Reconsider {
-		return s.store.Reconsider(context.Background(), func(r *merge.Record) store.Verdict { return fleetsync.Judge(x.corpus, r) })
+		return s.store.Reconsider(context.Background(), fleetsync.Judging(x.corpus))
 	}
 	return s.store.Merge(context.Background(), b.Batch)
 }

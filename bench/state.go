@@ -120,6 +120,7 @@ func itemID(i int) string         { return fmt.Sprintf("item-%06d", i) }
 func itemScope(i int) state.Scope { return state.Scope{Project: fmt.Sprintf("p%05d", i/10)} }
 func skillSlug(i int) string      { return fmt.Sprintf("skill-%05d", i) }
 func skill(i int) state.Skill     { return state.Skill{Slug: skillSlug(i), Body: string(text(valueBytes))} }
+
 func item(i int) state.MemoryItem {
 	return state.MemoryItem{ID: itemID(i), Kind: "fact", Scope: itemScope(i), Content: string(text(valueBytes))}
 }

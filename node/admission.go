@@ -5,6 +5,7 @@ import (
 
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
 )
 
 // admission is the fleet's authority as the engine and local writers see it.
@@ -18,8 +19,23 @@ type admission struct {
 // Check implements fleetsync.Admission.
 func (a *admission) Check(r *merge.Record) error { return fleet.Check(r, a.authority.Fleet()) }
 
-// Judge implements fleetsync.Admission.
-func (a *admission) Judge(r *merge.Record) bool { return a.authority.Judge(r).Admitted }
+// Judge implements store.Judge.
+func (a *admission) Judge(r *merge.Record) store.Reason { return reasonOf(a.authority.Judge(r)) }
+
+// JudgeVersion implements store.Judge.
+func (a *admission) JudgeVersion(merge.Key, merge.Version) (reason store.Reason, sure bool) {
+	return 0, false
+}
+
+// Mark implements store.Judge.
+func (a *admission) Mark() [32]byte { return [32]byte{} }
+
+func reasonOf(j fleet.Judgement) store.Reason {
+	if j.Admitted {
+		return 0
+	}
+	return store.ReasonAuthority
+}
 
 // Learn implements fleetsync.Admission.
 func (a *admission) Learn(r *merge.Record) (changed bool) {

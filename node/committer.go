@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
@@ -76,5 +75,5 @@ func (c *committer) apply(ctx context.Context, b fleetsync.ApplyBatch) (store.Re
 	if !b.Reconsider {
 		return c.store.Merge(ctx, b.Batch)
 	}
-	return c.store.Reconsider(ctx, func(r *merge.Record) store.Verdict { return fleetsync.Judge(c.admission, r) })
+	return c.store.Reconsider(ctx, fleetsync.Judging(c.admission))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
 )
 
 // admission is fleet.Authority as an engine takes it.
@@ -44,7 +45,18 @@ func newAdmission(id merge.FleetID, shared *common) *admission {
 
 func (a *admission) Check(r *merge.Record) error { return fleet.Check(r, a.Fleet()) }
 
-func (a *admission) Judge(r *merge.Record) bool { return a.Authority.Judge(r).Admitted }
+func (a *admission) Judge(r *merge.Record) store.Reason {
+	if a.Authority.Judge(r).Admitted {
+		return 0
+	}
+	return store.ReasonAuthority
+}
+
+func (a *admission) JudgeVersion(merge.Key, merge.Version) (reason store.Reason, sure bool) {
+	return 0, false
+}
+
+func (a *admission) Mark() [32]byte { return [32]byte{} }
 
 func (a *admission) Learn(r *merge.Record) bool {
 	if a.common != nil {

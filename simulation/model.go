@@ -123,7 +123,7 @@ func (m *model) committed(r *Replica, c *store.Commit) {
 			m.acknowledged++
 			m.newest[r.number] = issued{stamp: stamp, process: r.started, durable: true}
 			m.observe(r, rec)
-		case r.process != nil && !r.process.authority.Judge(rec):
+		case r.process != nil && r.process.authority.Judge(rec) != 0:
 			m.cluster.fail(InvariantAuthority, "replica %d merged %s of replica %d, which nothing admits", r.number, rec.Key, m.cluster.numberOf(rec.Envelope.LastWriterID))
 		case stamp.Wall > r.Now().Add(hlc.DriftMax).UnixMilli():
 			m.cluster.fail(InvariantClockDefence, "replica %d merged %s stamped %s, far ahead of its time", r.number, rec.Key, stamp)

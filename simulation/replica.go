@@ -349,9 +349,7 @@ func (r *Replica) carryOut(p *process) {
 	case b.Chunk != nil:
 		_, err = p.store.AddChunk(context.Background(), *b.Chunk)
 	case b.Reconsider:
-		res, err = p.store.Reconsider(context.Background(), func(rec *merge.Record) store.Verdict {
-			return fleetsync.Judge(p.authority, rec)
-		})
+		res, err = p.store.Reconsider(context.Background(), fleetsync.Judging(p.authority))
 	default:
 		res, err = p.store.Merge(context.Background(), b.Batch)
 	}

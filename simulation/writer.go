@@ -133,7 +133,7 @@ func (r *Replica) twin(peer *Replica, key merge.Key) error {
 			return err
 		}
 	}
-	if !peer.process.authority.Judge(&twins[1]) || stamp.Wall > peer.Now().Add(hlc.DriftMax).UnixMilli() {
+	if peer.process.authority.Judge(&twins[1]) != 0 || stamp.Wall > peer.Now().Add(hlc.DriftMax).UnixMilli() {
 		return nil // the import would park it
 	}
 	if err := r.attempt(&twins[0]); err != nil {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -43,24 +44,35 @@ type tally struct {
 
 // tallyRow returns the row of the tally that a change of a turn's head makes;
 // none for other kinds. A later head of a turn has a larger stamp, so the newest
-// of all is the larger of what was and what comes.
+// of all is the larger of what was and what comes; but for a head that the
+// fleet's statements took away.
 func tallyRow(previous, next *merge.Record, read func(store.IndexName) []byte) ([]store.IndexRow, error) {
-	if next == nil || next.Key.Kind != kindTurn {
+	turn := cmp.Or(next, previous)
+	if turn == nil || turn.Key.Kind != kindTurn {
 		return nil, nil
 	}
-	components := next.Key.ID.Components()
+	components := turn.Key.ID.Components()
 	if len(components) != 2 {
 		return nil, nil
 	}
-	name := store.NewIndexName(indexTurnTally, scopeID(next.Key.Scope), components[0])
+	name := store.NewIndexName(indexTurnTally, scopeID(turn.Key.Scope), components[0])
 	t, err := decodeTally(read(name))
 	if err != nil {
 		return nil, err
 	}
 	if previous == nil {
 		t.turns++
+	} else if next == nil || next.Envelope.UpdatedHLC.Before(previous.Envelope.UpdatedHLC) {
+		t.lose(previous.Envelope.UpdatedHLC, previous.Envelope.LastWriterID)
 	}
-	t.take(next.Envelope.UpdatedHLC, next.Envelope.LastWriterID)
+	if next == nil {
+		t.turns--
+	} else {
+		t.take(next.Envelope.UpdatedHLC, next.Envelope.LastWriterID)
+	}
+	if t.turns <= 0 {
+		return []store.IndexRow{{Name: name}}, nil
+	}
 	return []store.IndexRow{{Name: name, Value: t.encode()}}, nil
 }
 
@@ -71,7 +83,16 @@ func (t *tally) take(stamp hlc.Timestamp, writer merge.InstanceID) {
 	}
 }
 
-// encode returns turns8, stamp8, writer.
+// lose notes that a version is gone. Which is the newest now, the row cannot
+// tell until there is one after it.
+func (t *tally) lose(stamp hlc.Timestamp, writer merge.InstanceID) {
+	if t.stamp == stamp && t.writer == writer {
+		t.writer = ""
+	}
+}
+
+// encode returns turns8, stamp8, writer; no writer when the newest version has to
+// be looked for, before that stamp.
 func (t tally) encode() []byte {
 	value := binary.BigEndian.AppendUint64(nil, uint64(t.turns))
 	return append(t.stamp.AppendBinary(value), t.writer...)
@@ -84,7 +105,7 @@ func decodeTally(value []byte) (t tally, err error) {
 	switch {
 	case value == nil:
 		return tally{}, nil
-	case len(value) <= countBytes+hlc.Size:
+	case len(value) < countBytes+hlc.Size:
 		err = fmt.Errorf("a row of %d bytes", len(value))
 	default:
 		t = tally{turns: int64(binary.BigEndian.Uint64(value)), writer: merge.InstanceID(value[countBytes+hlc.Size:])}

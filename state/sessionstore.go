@@ -3,10 +3,12 @@ package state
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
 
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 )
@@ -117,7 +119,33 @@ func tallyOf(r *store.Reader, session merge.Key) (tally, error) {
 	if err != nil {
 		return tally{}, fmt.Errorf("state: index %s: %w", indexTurnTally, err)
 	}
-	return decodeTally(value)
+	t, err := decodeTally(value)
+	if err == nil && t.writer == "" {
+		t.stamp, t.writer, err = newestTurn(r, session)
+	}
+	return t, err
+}
+
+// newestTurn looks for the newest of a session's turns.
+func newestTurn(r *store.Reader, session merge.Key) (stamp hlc.Timestamp, writer merge.InstanceID, err error) {
+	var newest tally
+	err = scanIndex(r, func(rest []string, _ []byte) (bool, error) {
+		number, err := strconv.ParseUint(rest[1], 16, 64)
+		if err != nil {
+			return false, fmt.Errorf("%w: index %s: %w", store.ErrCorrupt, indexTurnIn, err)
+		}
+		at, err := hlc.Unpack(number)
+		if err != nil {
+			return false, fmt.Errorf("%w: index %s: %w", store.ErrCorrupt, indexTurnIn, err)
+		}
+		by, err := hex.DecodeString(rest[2])
+		if err != nil {
+			return false, fmt.Errorf("%w: index %s: %w", store.ErrCorrupt, indexTurnIn, err)
+		}
+		newest.take(at, merge.InstanceID(by))
+		return true, nil
+	}, indexTurnIn, scopeID(session.Scope), string(session.ID))
+	return newest.stamp, newest.writer, err
 }
 
 func (s sessions) List(ctx context.Context) ([]Session, error) {

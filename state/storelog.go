@@ -57,7 +57,7 @@ func (l storeLog) each(ctx context.Context, afterSeq int64, fn func(*store.Reade
 	return l.view(ctx, func(r *store.Reader) error {
 		var failed error
 		err := r.Events(uint64(max(afterSeq, 0))+1, func(e store.Event) (more bool) {
-			rec, err := r.Image(e.Ref)
+			rec, err := image(r, e)
 			if errors.Is(err, store.ErrNotFound) {
 				return true
 			}
@@ -69,6 +69,19 @@ func (l storeLog) each(ctx context.Context, afterSeq int64, fn func(*store.Reade
 		})
 		return cmp.Or(failed, err)
 	})
+}
+
+// image is the record that an event shows. Of one that the fleet's statements
+// took away, only that it is gone.
+func image(r *store.Reader, e store.Event) (merge.Record, error) {
+	if !e.Gone {
+		return r.Image(e.Ref)
+	}
+	was, err := r.RetractedImage(e.Ref)
+	if err != nil {
+		return merge.Record{}, err
+	}
+	return withoutContent(&was), nil
 }
 
 // sessionAt is the session of a turn as the turn's event left it; nil when the
@@ -100,4 +113,20 @@ func (l storeLog) Retained(ctx context.Context, stream string) (first int64, err
 		return err
 	})
 	return first, err
+}
+
+// withoutContent is a record as a deletion shows it: what identifies it, and
+// nothing of what it said.
+func withoutContent(rec *merge.Record) merge.Record {
+	var t tombstoneBody
+	if decodeBody(rec, &t) != nil {
+		t = tombstoneBody{} // it broke the rules of its kind
+	}
+	body, err := merge.Marshal(t)
+	if err != nil {
+		panic("state: encode a tombstone: " + err.Error()) // texts and numbers always encode
+	}
+	gone := *rec
+	gone.Body, gone.Blobs, gone.Envelope.Deleted = body, nil, true
+	return gone
 }

@@ -68,16 +68,16 @@ func (a *applier) withdraw(req *request) bool {
 }
 
 // take removes the leader, who heads the queue, and those behind it who fit
-// into one transaction with it. A request that prepares itself runs alone.
+// into one transaction with it. Some run alone.
 func (a *applier) take(leader *request) []*request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n, records, bytes := 1, leader.records(), leader.bytes()
-	for leader.prepare == nil && n < len(a.queue) {
+	for !leader.alone() && n < len(a.queue) {
 		next := a.queue[n]
 		records += next.records()
 		bytes += next.bytes()
-		if next.prepare != nil || records > txnRecordsMax || bytes > txnBytesMax {
+		if next.alone() || records > txnRecordsMax || bytes > txnBytesMax {
 			break
 		}
 		n++
@@ -117,7 +117,7 @@ func (s *Store) lead(leader *request) {
 		return
 	}
 	for _, req := range group {
-		if req.err == nil && len(req.commit.Records) > 0 {
+		if req.err == nil && len(req.commit.Records)+len(req.commit.Covered) > 0 {
 			s.cfg.OnCommit(req.commit)
 		}
 	}

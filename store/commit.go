@@ -70,6 +70,7 @@ func (s *Store) adopt(g *stage) {
 	cuts := s.digests.adopt(g.moves)
 	s.sections.adopt(g.changed)
 	s.parked.adopt(g.parked)
+	s.retracted.Add(int64(g.retracted))
 	s.blobs.adopt(g.blobs)
 	s.moveTail(g.tail)
 	s.recut(cuts)
@@ -94,6 +95,10 @@ func (s *Store) settleDoubt() error {
 		if err != nil {
 			return err
 		}
+		retracted, err := countRetracted(tx)
+		if err != nil {
+			return err
+		}
 		sections := newSectionTable(states)
 		b := newBuilder(map[merge.Section]*buckets{}, sections.ordinals())
 		if _, err := b.rows(tx, 0); err != nil {
@@ -103,6 +108,7 @@ func (s *Store) settleDoubt() error {
 		s.digests.replace(b.of)
 		s.sections.replace(sections)
 		s.parked = parked
+		s.retracted.Store(retracted)
 		s.moveTail(end)
 		return nil
 	})

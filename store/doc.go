@@ -17,7 +17,10 @@
 //   - I1: what Write, Merge, Reconsider and SetLocal acknowledge is durable, all
 //     of it or nothing (TestCrash, storetest).
 //   - I2: the held versions of a key are merge.Resolve of every version that
-//     was ever admitted, whatever the order and grouping (storetest model).
+//     was kept and is admissible by the statements of the last [Store.Reconsider],
+//     whatever the order and grouping of versions and statements; what is not
+//     admissible shows nowhere, covers nothing, and is here for when it is again, under
+//     the bounds of history (storetest models).
 //   - I3: stamps of Clock rise strictly over restarts: the newest stamp is
 //     written in every transaction (TestCrash).
 //   - I4: v/, r/, s/ and h/ agree one to one, and the counts and sums of the
@@ -37,6 +40,8 @@
 //     its hash says, or as an error; and one that is referred to and not all here,
 //     or damaged, is wanted, over restarts (storetest blobs, at a fault of every
 //     update and with damage to every row).
+//   - I10: no local write commits that was judged by less than the statements of a
+//     Reconsider that began before it (storetest retraction).
 //
 // # Hazards
 //
@@ -47,7 +52,7 @@
 //   - A row that is gone without a trace is noticed at Open when it is one of the
 //     store's own (m/, but for incarnations, the index and local values); it marks
 //     its section as Suspect when it is one of v/, which nobody acts on yet; r/ is
-//     noticed by whoever reads the key; s/, h/, i/ 1, b/r and, of heads, e/ by Verify
+//     noticed by whoever reads the key; s/, h/, i/ 1, i/ 3, b/r and, of heads, e/ by Verify
 //     alone; other rows of blobs by whoever reads the content, and it is wanted
 //     from then on. Of other events, parked versions, rows of the indexer, cursors,
 //     incarnations and local values nobody knows that they were there. Cursors are

@@ -8,10 +8,17 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 )
 
-// appendEvent appends the value of e/: path1, text type, sec8, text order key,
-// text writer, itemHash32.
+// eventGone is set in the first byte of an event that leaves a key without a head.
+const eventGone = 0x80
+
+// appendEvent appends the value of e/: path1, with eventGone or without, text
+// type, sec8, text order key, text writer, itemHash32.
 func appendEvent(dst []byte, sec ordinal, e *Event) []byte {
-	dst = append(dst, byte(e.Path))
+	first := byte(e.Path)
+	if e.Gone {
+		first |= eventGone
+	}
+	dst = append(dst, first)
 	dst = appendText(dst, e.Type)
 	dst = appendUint64(dst, uint64(sec))
 	dst = appendOrder(dst, e.Ref.Key)
@@ -23,7 +30,8 @@ func appendEvent(dst []byte, sec ordinal, e *Event) []byte {
 // needs the section table. Errors: ErrCorrupt.
 func decodeEvent(seq uint64, b []byte) (e Event, sec ordinal, order string, err error) {
 	d := decoder{rest: string(b)}
-	e = Event{Seq: seq, Path: Path(d.byte()), Type: d.text()}
+	first := d.byte()
+	e = Event{Seq: seq, Path: Path(first &^ eventGone), Gone: first&eventGone != 0, Type: d.text()}
 	sec, order = ordinal(d.uint64()), d.text()
 	e.Ref.Writer, e.Ref.Hash = merge.InstanceID(d.text()), d.hash()
 	if !d.done() || e.Path == 0 || e.Ref.Writer == "" {
@@ -142,5 +150,7 @@ func (r *Reader) Image(ref Ref) (merge.Record, error) {
 			return r.load(ref.Key, &past[i].Held)
 		}
 	}
-	return merge.Record{}, fmt.Errorf("%w: version of %s", ErrNotFound, ref.Key)
+	return merge.Record{}, missingImage(ref)
 }
+
+func missingImage(ref Ref) error { return fmt.Errorf("%w: version of %s", ErrNotFound, ref.Key) }

@@ -10,18 +10,26 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 )
 
-// Past is a version that another one covers, kept in the local history of its
+// Past is a version that is not held any more, kept in the local history of its
 // key.
 type Past struct {
 	Held
 	// CoveredAt is when this store moved it to history, to the millisecond.
 	CoveredAt time.Time
+	// Retracted says why the version may not be held; 0 for one that another
+	// covers. A retracted one is shown to nobody, covers nothing, and is judged
+	// again with every statement.
+	Retracted Reason
 }
 
 // appendPast appends the value of h/: the held version, then the time in
-// milliseconds as 8 bytes.
+// milliseconds as 8 bytes, then the reason1 of a retracted one.
 func appendPast(dst []byte, p *Past) []byte {
-	return appendUint64(appendHeld(dst, &p.Held), uint64(p.CoveredAt.UnixMilli()))
+	dst = appendUint64(appendHeld(dst, &p.Held), uint64(p.CoveredAt.UnixMilli()))
+	if p.Retracted != 0 {
+		dst = append(dst, byte(p.Retracted))
+	}
+	return dst
 }
 
 // decodePast is the inverse of appendPast. Errors: ErrCorrupt.
@@ -30,6 +38,10 @@ func decodePast(b []byte) (Past, error) {
 	var p Past
 	d.held(&p.Held)
 	p.CoveredAt = time.UnixMilli(int64(d.uint64())).UTC()
+	if d.rest != "" {
+		p.Retracted = Reason(d.byte())
+		d.bad = d.bad || p.Retracted == 0
+	}
 	if !d.done() {
 		return Past{}, fmt.Errorf("%w: history row of %d bytes", ErrCorrupt, len(b))
 	}
@@ -67,7 +79,7 @@ func (g *stage) pastOf(ks *keyState) ([]Past, error) {
 func (g *stage) prune() error {
 	budget, refs := pruneKeysMax, pruneRefsMax
 	for _, ks := range g.touched {
-		if ks.row.history <= g.s.cfg.HistoryMax+historySlack || budget == 0 {
+		if ks.row.history <= g.s.cfg.HistoryMax+historySlack || budget == 0 || ks.rejudged {
 			continue
 		}
 		budget--
@@ -75,7 +87,7 @@ func (g *stage) prune() error {
 		if err != nil {
 			return err
 		}
-		dropped := 0
+		gone := map[uint64]bool{} // by seq
 		for _, p := range surplus(past, g.s.cfg.HistoryMax, g.s.cfg.Now()) {
 			if p.Blobs {
 				if refs < merge.BlobsMax {
@@ -88,14 +100,15 @@ func (g *stage) prune() error {
 					return err
 				}
 			}
-			dropped++
+			gone[p.Seq] = true
 			g.delete(appendSeqKey(nil, prefixHistory, ks.sec.ordinal, ks.key, p.Seq))
 			g.delete(appendSeqKey(nil, prefixRecord, ks.sec.ordinal, ks.key, p.Seq))
 			if p.Event > 0 {
 				g.delete(eventKey(nil, p.Event))
 			}
 		}
-		ks.row.history = len(past) - dropped
+		ks.row.history = len(past) - len(gone)
+		g.setRetracted(ks, slices.ContainsFunc(past, func(p Past) bool { return p.Retracted != 0 && !gone[p.Seq] }))
 	}
 	return nil
 }
@@ -130,6 +143,12 @@ func surplus(past []Past, limit int, now time.Time) []Past {
 // History returns the covered versions that the store still keeps of a key, in
 // the order in which they came. Errors: ErrCorrupt.
 func (r *Reader) History(k merge.Key) ([]Past, error) {
+	past, err := r.past(k)
+	return slices.DeleteFunc(past, func(p Past) bool { return p.Retracted != 0 }), err
+}
+
+// past returns everything in the history of a key. Errors: ErrCorrupt.
+func (r *Reader) past(k merge.Key) ([]Past, error) {
 	versions, err := r.row(k)
 	if err != nil || versions.history == 0 {
 		return nil, err

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ type Indexer interface {
 	Index(old, new *merge.Record, read func(name IndexName) []byte) ([]IndexRow, error)
 }
 
-// index stages what the indexer derives from a new head.
+// index stages what the indexer derives from a new head; nil is none.
 func (g *stage) index(old, rec *merge.Record) error {
 	var failed error
 	rows, err := g.s.cfg.Indexer.Index(old, rec, func(name IndexName) []byte {
@@ -61,7 +62,7 @@ func (g *stage) index(old, rec *merge.Record) error {
 		return failed
 	}
 	if err != nil {
-		return fmt.Errorf("store: index %s: %w", rec.Key, err)
+		return fmt.Errorf("store: index %s: %w", cmp.Or(rec, old).Key, err)
 	}
 	for _, row := range rows {
 		if len(row.Name)+len(row.Value) > indexBytesMax {

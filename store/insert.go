@@ -58,6 +58,11 @@ func (g *stage) insert(req *request, e *entry) error {
 	}
 	h := Held{Version: e.rec.Version(), Seq: g.tail.seq + 1, Size: e.packed.size(), Blobs: len(e.rec.Blobs) > 0}
 	next, covered, outcome := join(ks.row.held, &h)
+	if marked, err := g.isRetracted(ks, h.Hash); err != nil {
+		return err
+	} else if marked {
+		outcome = outcomeKnown // the next judging brings it back
+	}
 	if outcome != outcomeHeld {
 		return g.unheld(req, e, ks, &h, outcome, freed)
 	}

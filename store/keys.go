@@ -20,6 +20,7 @@ import (
 //	e/ seq8                  state stream: type, path and reference, a dense counter of its own
 //	i/ 1 sec8 KEY            the key has conflicts
 //	i/ 2 name                the indexer's row
+//	i/ 3 sec8 KEY            the key has versions in history that are retracted
 //	c/ peer sec8             cursor in that peer's feed
 //	q/ sec8 KEY itemHash32   parked version: reason, path, who delivered it, record
 //	b/c hash32 chunk4        chunk of a blob, 256 KiB each but the last
@@ -30,6 +31,7 @@ import (
 //	m/ store                 store id
 //	m/ tail                  newest seq, event and stamp: written in every transaction
 //	m/ index                 version of the indexer that wrote i/ 2
+//	m/ judged                mark of the statements by which all versions were judged; empty while they are being judged
 //	m/ incarnation n8        incarnation and the seq at which it began
 //	m/ section sec8          section id, head, count, sum, suspect
 //	m/ local name            node-private value
@@ -45,6 +47,7 @@ const (
 	prefixEvent       = "e/"
 	prefixConflict    = "i/\x01"
 	prefixIndex       = "i/\x02"
+	prefixRetracted   = "i/\x03"
 	prefixCursor      = "c/"
 	prefixParked      = "q/"
 	prefixChunk       = "b/c"
@@ -55,6 +58,7 @@ const (
 	keyStore          = "m/store"
 	keyTail           = "m/tail"
 	keyIndexVersion   = "m/index"
+	keyJudged         = "m/judged"
 	prefixIncarnation = "m/incarnation/"
 	prefixSection     = "m/section/"
 	prefixLocal       = "m/local/"

@@ -87,6 +87,10 @@ const (
 	// commit: a few milliseconds. scrubBucketsMax bounds the buckets of one step.
 	scrubRowsMax    = 256
 	scrubBucketsMax = 8
+	// rejudgeRowsMax bounds the rows that are looked at in one snapshot when all are
+	// judged anew, and rejudgeKeysMax the keys that one transaction computes.
+	rejudgeRowsMax = 4_096
+	rejudgeKeysMax = 64
 	// scanChunkMax bounds the parked versions that Reconsider judges at a time.
 	scanChunkMax = 512
 )

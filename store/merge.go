@@ -33,6 +33,9 @@ type Result struct {
 	Known int
 	// Parked are parked now, and durable.
 	Parked int
+	// Retracted are not held any more, since the statements do not admit them, and
+	// Restored are held again.
+	Retracted, Restored int
 	// Refused found no room among the parked: they are not stored. The exchange
 	// was not clean, and the cursor was not moved.
 	Refused int
@@ -43,6 +46,7 @@ func (r Result) Add(o Result) Result {
 	return Result{
 		Applied: r.Applied + o.Applied, Covered: r.Covered + o.Covered, Known: r.Known + o.Known,
 		Parked: r.Parked + o.Parked, Refused: r.Refused + o.Refused,
+		Retracted: r.Retracted + o.Retracted, Restored: r.Restored + o.Restored,
 	}
 }
 

@@ -60,6 +60,11 @@ func (s *Store) load() error {
 		if s.parked, err = loadParked(tx); err != nil {
 			return err
 		}
+		retracted, err := countRetracted(tx)
+		if err != nil {
+			return err
+		}
+		s.retracted.Store(retracted)
 		s.blobs, err = loadBlobNotes(tx)
 		return err
 	})

@@ -7,8 +7,8 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 )
 
-// Reason says why a version is parked. The numbers are stored and never
-// reused.
+// Reason says why a version may not be held. The numbers are stored and never
+// reused; 0 is no reason.
 type Reason uint8
 
 const (
@@ -22,6 +22,10 @@ const (
 	ReasonBanned
 	// ReasonFloor means that a collected tombstone stands above it.
 	ReasonFloor
+	// ReasonWithdrawn means that the fleet has withdrawn this version by its digest.
+	ReasonWithdrawn
+	// ReasonClosed means that the writer has handed over to a successor before.
+	ReasonClosed
 )
 
 // String returns the word that status shows.
@@ -35,6 +39,10 @@ func (r Reason) String() string {
 		return "banned"
 	case ReasonFloor:
 		return "floor"
+	case ReasonWithdrawn:
+		return "withdrawn"
+	case ReasonClosed:
+		return "closed"
 	}
 	return "unknown"
 }
@@ -172,6 +180,10 @@ func (g *stage) park(req *request, p *parkWrite) error {
 			req.result.Known++
 			return nil
 		}
+	}
+	if marked, err := g.isRetracted(ks, item); err != nil || marked {
+		req.result.Known++
+		return err
 	}
 	if ks.sec == nil {
 		ks.sec = g.section(p.Record.Key.Section())

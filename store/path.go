@@ -56,6 +56,9 @@ type Event struct {
 	Path Path
 	// Ref is the new head.
 	Ref Ref
+	// Gone says that the key has no head any more, since the statements admit none:
+	// Ref is the one that it had.
+	Gone bool
 }
 
 // Commit tells what one caller's part of a transaction changed. Its slices are

@@ -37,10 +37,15 @@ func (s *readSet) sawRow(key, stored []byte) {
 }
 
 // validate checks that everything is still as it was read, changes by earlier
-// members of the group included. Errors: errStale, ErrCorrupt, the engine's.
-func (g *stage) validate(reads *readSet) error {
+// members of the group included, and that nobody judges by more than whoever
+// admitted the write. Errors: errStale, ErrCorrupt, the engine's.
+func (g *stage) validate(req *request) error {
+	reads := req.reads
 	if reads == nil {
 		return nil
+	}
+	if req.epoch != g.s.epoch.Load() {
+		return errStale
 	}
 	for i := range reads.keys {
 		seen := &reads.keys[i]

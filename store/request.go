@@ -15,6 +15,14 @@ type request struct {
 	parks  []parkWrite
 	chunks []chunkWrite
 	cursor *CursorMove
+	// keys are computed anew as judge has it.
+	keys  []merge.Key
+	judge Judge
+	// mark, when not nil, is what all versions are judged by; an empty one says that
+	// they are about to be, and makes every write that was begun before stale.
+	mark []byte
+	// epoch is the judging in which a local write was begun.
+	epoch uint64
 	// unclean says that an earlier part was refused room: no cursor moves.
 	unclean bool
 	// prepare, when set, fills the request while nothing else can commit.
@@ -25,10 +33,12 @@ type request struct {
 	finished bool          // written before turn is sent to
 
 	// The outcome, valid once finished.
-	err    error
-	result Result
-	commit Commit
-	blob   BlobState // of the last chunk
+	err      error
+	result   Result
+	commit   Commit
+	blob     BlobState // of the last chunk
+	judged   int       // how many of keys were computed
+	restored int       // bytes of the records that came back
 }
 
 // entry is one record to be held.
@@ -61,12 +71,16 @@ func (q *request) add(rec merge.Record) {
 	q.entries = append(q.entries, entry{rec: rec, packed: pack(&rec)})
 }
 
+// alone reports whether the request shares its transaction with no other: what it
+// reads of a key must be what the engine holds.
+func (q *request) alone() bool { return q.prepare != nil || q.judge != nil }
+
 // records counts what weighs on txnRecordsMax.
 func (q *request) records() int { return len(q.entries) + len(q.parks) }
 
 // empty reports whether there is nothing to write.
 func (q *request) empty() bool {
-	return q.records()+len(q.locals)+len(q.chunks) == 0 && q.cursor == nil
+	return q.records()+len(q.locals)+len(q.chunks)+len(q.keys) == 0 && q.cursor == nil && q.mark == nil
 }
 
 // bytes estimates the keys and values that the request writes.

@@ -29,6 +29,8 @@ type stage struct {
 	rows     map[string][]byte
 	parked   *parkedCount
 	blobs    *stagedBlobs
+	// retracted is by how much the rows of i/ 3 become more.
+	retracted int
 
 	// states is where new key states come from, a block at a time.
 	states []keyState
@@ -47,7 +49,9 @@ type op struct{ key, value []byte }
 // effect is what one version does to the digest of its section.
 type effect struct {
 	move
-	seq uint64 // of a version that is held since
+	// seq is the place of a version that is held since, or one that stands for
+	// nothing but the change; 0 when another's tells of it.
+	seq uint64
 }
 
 type stagedSection struct {
@@ -68,6 +72,9 @@ type keyState struct {
 	head *merge.Record
 	// past are the history rows that this group adds.
 	past []Past
+	// rejudged says that the key was computed anew: its rows in h/ are not those of
+	// the engine.
+	rejudged bool
 }
 
 // savedKey is a key as it was before the member in hand changed it.
@@ -99,6 +106,7 @@ func (g *stage) begin(tx Txn) {
 	clear(g.rows)
 	g.parked.clear()
 	g.blobs.clear()
+	g.retracted = 0
 	g.tail = g.s.end()
 	g.next = g.s.sections.next()
 	clear(g.states)
@@ -109,7 +117,7 @@ func (g *stage) begin(tx Txn) {
 func (g *stage) member(req *request) {
 	ops, end := len(g.ops), g.tail
 	g.forget()
-	req.result, req.commit, req.blob = Result{}, Commit{Path: req.path}, BlobState{}
+	req.result, req.commit, req.blob, req.judged, req.restored = Result{}, Commit{Path: req.path}, BlobState{}, 0, 0
 	if req.err = g.apply(req); req.err != nil {
 		g.rollback()
 		g.ops, g.tail = g.ops[:ops], end
@@ -121,10 +129,10 @@ func (g *stage) member(req *request) {
 		g.moves = append(g.moves, e.move)
 		if e.leaves {
 			e.sec.state.Digest = e.sec.state.Remove(e.item)
-			continue
+		} else {
+			e.sec.state.Digest = e.sec.state.Add(e.item)
 		}
-		e.sec.state.Digest = e.sec.state.Add(e.item)
-		e.sec.state.Head = e.seq
+		e.sec.state.Head = max(e.sec.state.Head, e.seq)
 	}
 }
 
@@ -148,7 +156,7 @@ func (g *stage) rollback() {
 
 // apply stages everything of one request.
 func (g *stage) apply(req *request) error {
-	if err := g.validate(req.reads); err != nil {
+	if err := g.validate(req); err != nil {
 		return err
 	}
 	if err := g.findVacant(req.entries); err != nil {
@@ -168,6 +176,9 @@ func (g *stage) apply(req *request) error {
 		if err := g.chunk(req, &req.chunks[i]); err != nil {
 			return err
 		}
+	}
+	if err := g.rejudgeAll(req); err != nil {
+		return err
 	}
 	for _, w := range req.locals {
 		g.setRow(append([]byte(prefixLocal), w.name...), w.value)

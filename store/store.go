@@ -64,6 +64,11 @@ type Store struct {
 	// was.
 	failing atomic.Pointer[error]
 
+	// retracted counts the keys that have retracted versions, and epoch how often all
+	// versions began to be judged anew.
+	retracted atomic.Int64
+	epoch     atomic.Uint64
+
 	// The committing goroutine alone touches the next three.
 	parked *parkedCount
 	stage  *stage

@@ -43,8 +43,8 @@ type verifier struct {
 	parked  *parkedCount
 	refs    map[blobRef]uint64 // that the versions hold
 	// What v/ says that there must be.
-	held, past, conflicts int
-	found                 []error
+	held, past, conflicts, retracted int
+	found                            []error
 }
 
 const disagreementsMax = 100
@@ -178,6 +178,12 @@ func (v *verifier) history(n ordinal, k merge.Key, versions *row) error {
 		v.wrong("%s has %d versions in history, its row says %d", k, len(past), versions.history)
 	}
 	v.past += len(past)
+	if slices.ContainsFunc(past, func(p Past) bool { return p.Retracted != 0 }) {
+		v.retracted++
+		if _, err := get(v.r.tx, retractedKey(n, k)); err != nil {
+			return missing(err, "row of the retracted versions of %s", k)
+		}
+	}
 	for i := range past {
 		if err := v.version(k, &past[i].Held); err != nil {
 			return err
@@ -213,6 +219,7 @@ func (v *verifier) rowCounts() error {
 		{prefixFeed, v.held},
 		{prefixHistory, v.past},
 		{prefixConflict, v.conflicts},
+		{prefixRetracted, v.retracted},
 	} {
 		got := 0
 		err := scan(v.r.tx, []byte(c.prefix), nil, false, func(_, _ []byte) (bool, error) {

@@ -98,7 +98,7 @@ func (s *Store) optimistic(ctx context.Context, lock string, fill func(*request,
 		req := newRequest(PathLocal)
 		req.strict = true
 		prepare := func() error {
-			req.reads = &readSet{}
+			req.reads, req.epoch = &readSet{}, s.epoch.Load()
 			return s.view(req.reads, func(r *Reader) error { return fill(req, r) })
 		}
 		if attempt >= retriesMax {

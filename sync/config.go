@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/store"
 )
 
 // PeerID names a peer: the instance id that its connection proved.
@@ -52,9 +53,9 @@ type Admission interface {
 	// Check refuses a record that no statement could ever admit: malformed, of
 	// another fleet, unsigned. Whoever sent it broke the protocol.
 	Check(r *merge.Record) error
-	// Judge reports whether the statements known now admit the record. One
-	// that is not admitted is parked, never refused.
-	Judge(r *merge.Record) bool
+	// Judge is what the statements known now make of the record. One that they do
+	// not admit is parked, never refused; but what a floor has collected is dropped.
+	store.Judge
 	// Learn takes a fleet statement that Judge admitted into account; changed
 	// says whether verdicts may differ now.
 	Learn(r *merge.Record) (changed bool)

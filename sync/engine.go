@@ -264,17 +264,20 @@ func (e *Engine) Drain() Outbox {
 	return out
 }
 
-// Judge is what a driver passes to store.Reconsider: it admits what the
+// Judging is what a driver passes to store.Reconsider: it admits what the
 // statements admit, and learns released statements at once. Safe for
 // concurrent use when the Admission is.
-func Judge(admission Admission, r *merge.Record) store.Verdict {
-	if !admission.Judge(r) {
-		return store.VerdictPark
+func Judging(admission Admission) store.Judge { return judging{admission} }
+
+type judging struct{ Admission }
+
+// Judge implements store.Judge.
+func (j judging) Judge(r *merge.Record) store.Reason {
+	reason := j.Admission.Judge(r)
+	if reason == 0 && r.Key.Family() == FleetFamily {
+		j.Learn(r)
 	}
-	if r.Key.Family() == FleetFamily {
-		admission.Learn(r)
-	}
-	return store.VerdictAdmit
+	return reason
 }
 
 // reconsidered is called when a reconsidering ended. What it released may
@@ -287,7 +290,9 @@ func (e *Engine) reconsidered(res store.Result, err error) {
 		return
 	}
 	e.reconsider = e.reconsider || res.Applied > 0
-	e.noteApplied(res.Applied)
+	e.counters.Retracted += uint64(res.Retracted)
+	e.counters.Restored += uint64(res.Restored)
+	e.noteApplied(res.Applied + res.Retracted + res.Restored)
 	if res.Applied+res.Covered > 0 { // there is room again
 		e.rooms++
 	}

@@ -193,9 +193,16 @@ type gate struct {
 }
 
 func (g *gate) Check(*merge.Record) error { return nil }
-func (g *gate) Judge(r *merge.Record) bool {
-	return g.open || r.Envelope.LastWriterID != g.writer || r.Key.Family() == fleetsync.FleetFamily
+func (g *gate) Judge(r *merge.Record) store.Reason {
+	if g.open || r.Envelope.LastWriterID != g.writer || r.Key.Family() == fleetsync.FleetFamily {
+		return 0
+	}
+	return store.ReasonAuthority
 }
+
+func (*gate) JudgeVersion(merge.Key, merge.Version) (reason store.Reason, sure bool) { return 0, false }
+
+func (*gate) Mark() [32]byte { return [32]byte{} }
 
 func (g *gate) Learn(r *merge.Record) bool {
 	was := g.open

@@ -139,7 +139,7 @@ func carry(t *testing.T, engine *fleetsync.Engine, st *store.Store) {
 			continue
 		}
 		if a.Reconsider {
-			res, err := st.Reconsider(t.Context(), func(r *merge.Record) store.Verdict { return fleetsync.Judge(openly{}, r) })
+			res, err := st.Reconsider(t.Context(), fleetsync.Judging(openly{}))
 			engine.Applied(a.ID, res, err)
 			continue
 		}

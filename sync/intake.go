@@ -39,7 +39,7 @@ func (e *Engine) missing(section merge.Section, entries []Entry) ([]Ref, error) 
 	return refs, err
 }
 
-// Known reports whether a version is held, covered or parked in the store of a
+// Known reports whether a version is held, covered, parked or retracted in the store of a
 // reader. It looks at the version's writer, stamp and hash alone, so it may run
 // before the signature is checked: the answer can only cause a drop. Errors:
 // store.ErrCorrupt.
@@ -53,7 +53,11 @@ func Known(r *store.Reader, key merge.Key, v merge.Version) (bool, error) {
 			return true, nil
 		}
 	}
-	return r.IsParked(key, v.Hash)
+	parked, err := r.IsParked(key, v.Hash)
+	if err != nil || parked {
+		return parked, err
+	}
+	return r.IsRetracted(key, v.Hash)
 }
 
 // finder returns which of some records are news.
@@ -189,18 +193,22 @@ func (e *Engine) judge(records []*merge.Record) store.Batch {
 	for changed := true; changed; {
 		changed = false
 		for _, r := range records {
-			if r.Key.Family() == FleetFamily && e.admission.Judge(r) && e.admission.Learn(r) {
+			if r.Key.Family() == FleetFamily && e.admission.Judge(r) == 0 && e.admission.Learn(r) {
 				changed, e.reconsider = true, true
 			}
 		}
 	}
 	b := store.Batch{Records: make([]merge.Record, 0, len(records))}
 	for _, r := range records {
-		if e.admission.Judge(r) {
+		switch reason := e.admission.Judge(r); reason {
+		case 0:
 			b.Records = append(b.Records, *r)
-			continue
+		case store.ReasonFloor:
+			// Its tombstone was collected by all; nothing can make it good again.
+			e.counters.Collected++
+		default:
+			b.Park = append(b.Park, store.Parked{Record: *r, Reason: reason})
 		}
-		b.Park = append(b.Park, store.Parked{Record: *r, Reason: store.ReasonAuthority})
 	}
 	return b
 }
@@ -290,7 +298,7 @@ func (e *Engine) findDue() {
 			stamp := p.Record.Envelope.UpdatedHLC
 			if clock.Drift(stamp) <= hlc.DriftMax {
 				// Its time came after the last reconsidering had looked at it.
-				e.reconsider = e.reconsider || e.admission.Judge(&p.Record)
+				e.reconsider = e.reconsider || e.admission.Judge(&p.Record) == 0
 				return true
 			}
 			if e.due.IsZero() || e.due.After(stamp) {

@@ -38,7 +38,7 @@ func learnSection(r *store.Reader, section merge.Section, admission Admission) (
 				failed = err
 				return false
 			}
-			if admission.Judge(&record) && admission.Learn(&record) {
+			if admission.Judge(&record) == 0 && admission.Learn(&record) {
 				changed = true
 			}
 		}
@@ -49,7 +49,7 @@ func learnSection(r *store.Reader, section merge.Section, admission Admission) (
 
 // learn takes a statement into account that is on its way into the store.
 func (e *Engine) learn(r *merge.Record) {
-	if e.admission.Judge(r) && e.admission.Learn(r) {
+	if e.admission.Judge(r) == 0 && e.admission.Learn(r) {
 		e.reconsider = true
 	}
 }

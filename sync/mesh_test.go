@@ -58,8 +58,12 @@ type delivery struct {
 type openly struct{}
 
 func (openly) Check(*merge.Record) error { return nil }
-func (openly) Judge(*merge.Record) bool  { return true }
 func (openly) Learn(*merge.Record) bool  { return false }
+func (openly) Mark() [32]byte            { return [32]byte{} }
+
+func (openly) Judge(*merge.Record) store.Reason { return 0 }
+
+func (openly) JudgeVersion(merge.Key, merge.Version) (reason store.Reason, sure bool) { return 0, true }
 
 func newMesh(t *testing.T, gossip bool) *mesh {
 	t.Helper()
@@ -305,7 +309,7 @@ func (m *mesh) applyBatch(n *node, a fleetsync.ApplyBatch) {
 		return
 	}
 	if a.Reconsider {
-		res, err := n.store.Reconsider(context.Background(), func(r *merge.Record) store.Verdict { return fleetsync.Judge(n.gate, r) })
+		res, err := n.store.Reconsider(context.Background(), fleetsync.Judging(n.gate))
 		n.engine.Applied(a.ID, res, err)
 		return
 	}

@@ -13,6 +13,8 @@ import (
 type Counters struct {
 	Published, GossipReceived, GossipDropped uint64 // messages; records for dropped
 	Known, Applied, Parked, Refused          uint64 // records from peers
+	Retracted, Restored                      uint64 // versions that statements took away, or gave back
+	Collected                                uint64 // records of which a floor has collected the tombstone
 	Unsupported                              uint64 // records of algorithms that are not known here
 	BadSignatures, Timeouts, BusySent        uint64
 	Audits                                   uint64 // of which the answer was awaited

@@ -232,7 +232,7 @@ func testHalving(t *testing.T, open Opener) {
 		t.Errorf("merge gives %+v, %v, want %+v", got, err, want)
 	}
 	wantCursor(t, s, b.Cursor.Section, b.Cursor.Cursor, nil)
-	got, err = s.Reconsider(t.Context(), func(*merge.Record) store.Verdict { return store.VerdictAdmit })
+	got, err = s.Reconsider(t.Context(), Judging(admitAll))
 	if want := (store.Result{Applied: 40}); err != nil || got != want {
 		t.Errorf("reconsider gives %+v, %v, want %+v", got, err, want)
 	}

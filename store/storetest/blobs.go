@@ -282,7 +282,7 @@ func testBlobParked(t *testing.T, open Opener) {
 	if state := mustAdd(t, s, blobOf(head), head, 0); state != (store.BlobState{}) {
 		t.Errorf("a chunk that nobody wants was taken: %+v", state)
 	}
-	if _, err := s.Reconsider(t.Context(), func(*merge.Record) store.Verdict { return store.VerdictAdmit }); err != nil {
+	if _, err := s.Reconsider(t.Context(), Judging(admitAll)); err != nil {
 		t.Fatal(err)
 	}
 	if wanted := wantedOf(t, s); len(wanted) != 2 {

@@ -96,6 +96,19 @@ func fillEveryKind(t *testing.T, engine store.Engine) map[string]string {
 	if err := s.SetLocal(t.Context(), "name", []byte("value")); err != nil {
 		t.Fatal(err)
 	}
+	mustMerge(t, s, store.Result{Applied: 2}, ben.Write(Key("memory", "", "gone"), "poison", 1), anna.Write(Key("memory", "", "gone"), "kept", 1))
+	poisoned := JudgingAs(1, func(rec *merge.Record) store.Reason {
+		switch {
+		case string(rec.Body) == "poison":
+			return store.ReasonWithdrawn
+		case rec.Envelope.LastWriterID == "carl":
+			return store.ReasonAuthority
+		}
+		return 0
+	})
+	if got, err := s.Reconsider(t.Context(), poisoned); err != nil || got.Retracted != 1 {
+		t.Fatalf("a withdrawal gives %+v, %v", got, err)
+	}
 	mustVerify(t, s)
 	return dump(t, s)
 }

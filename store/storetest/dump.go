@@ -60,6 +60,12 @@ func (d *dumper) everything(r *store.Reader) error {
 		d.say(nil, p.Reason.String()+p.Path.String()+string(p.Record.Encode()), "parked %s %x", p.Record.Key, p.Record.Hash())
 		return true
 	}))
+	d.done(r.Retracted(func(k merge.Key, p store.Past) bool {
+		rec, err := r.RetractedImage(store.Ref{Key: k, Writer: p.Writer, Hash: p.Hash})
+		d.say(err, p.Retracted.String(), "retracted %s %d", k, p.Seq)
+		d.record(k, p.Held, rec, err)
+		return true
+	}))
 	d.done(r.Events(0, func(e store.Event) bool {
 		d.say(nil, fmt.Sprintf("%+v", e), "event %d", e.Seq)
 		return true

@@ -104,7 +104,11 @@ func faultyActions(t *testing.T, s *store.Store, anna *Author, k merge.Key) []ac
 		{"write", func() error { _, err := Put(t.Context(), s, "self", k, "mine"); return err }},
 		{"local", func() error { return s.SetLocal(t.Context(), "name", []byte("value")) }},
 		{"reconsider", func() error {
-			_, err := s.Reconsider(t.Context(), func(*merge.Record) store.Verdict { return store.VerdictAdmit })
+			_, err := s.Reconsider(t.Context(), Judging(admitAll))
+			return err
+		}},
+		{"retract", func() error {
+			_, err := s.Reconsider(t.Context(), JudgingAs(1, bannedAnna))
 			return err
 		}},
 	}

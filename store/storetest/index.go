@@ -26,11 +26,17 @@ func (x wordIndexer) EventType(kind string, deleted bool) string {
 }
 
 func (x wordIndexer) Index(old, new *merge.Record, read func(store.IndexName) []byte) ([]store.IndexRow, error) {
-	if string(new.Body) == "refuse" {
+	if new != nil && string(new.Body) == "refuse" {
 		return nil, errRefused
 	}
+	kind := ""
+	if new != nil {
+		kind = new.Key.Kind
+	} else {
+		kind = old.Key.Kind
+	}
 	var rows []store.IndexRow
-	count := store.NewIndexName("count", new.Key.Kind)
+	count := store.NewIndexName("count", kind)
 	n := uint64(0)
 	if value := read(count); value != nil {
 		n = binary.BigEndian.Uint64(value)
@@ -50,6 +56,9 @@ func (x wordIndexer) Index(old, new *merge.Record, read func(store.IndexName) []
 		} else {
 			n++
 		}
+	}
+	if n == 0 {
+		return append(rows, store.IndexRow{Name: count}), nil
 	}
 	return append(rows, store.IndexRow{Name: count, Value: binary.BigEndian.AppendUint64(nil, n)}), nil
 }

@@ -29,10 +29,10 @@ func notices() map[string]notice {
 	return map[string]notice{
 		"m/format": byOpen, "m/store": byOpen, "m/tail": byOpen, "m/section/": byOpen,
 		"v/": bySuspect, "r/": byRead,
-		"s/": byVerify, "h/": byVerify, "i/\x01": byVerify, "e/": byChance,
+		"s/": byVerify, "h/": byVerify, "i/\x01": byVerify, "i/\x03": byVerify, "e/": byChance,
 		"b/c": byRead, "b/s": byRead, "b/r": byVerify, "b/w": byRead,
 		"c/": byNobody, "q/": byNobody, "i/\x02": byNobody,
-		"m/incarnation/": byNobody, "m/index": byNobody, "m/local/": byNobody,
+		"m/incarnation/": byNobody, "m/index": byNobody, "m/judged": byNobody, "m/local/": byNobody,
 	}
 }
 

@@ -279,12 +279,12 @@ func (m *machine) reconsider(rt *rapid.T) {
 		}
 		want = want.Add(m.model.admit(p.Record))
 	}
-	got, err := m.store.Reconsider(m.t.Context(), func(rec *merge.Record) store.Verdict {
+	got, err := m.store.Reconsider(m.t.Context(), Judging(func(rec *merge.Record) store.Reason {
 		if m.unknown[rec.Envelope.LastWriterID] {
-			return store.VerdictPark
+			return store.ReasonAuthority
 		}
-		return store.VerdictAdmit
-	})
+		return 0
+	}))
 	if err != nil || got != want {
 		rt.Fatalf("reconsider gives %+v, %v, want %+v", got, err, want)
 	}

@@ -52,12 +52,12 @@ func testParkedRoom(t *testing.T, open Opener) {
 	if want := (store.Result{Parked: 5, Refused: 3}); err != nil || got != want {
 		t.Errorf("again, after opening anew, merge gives %+v, %v, want %+v", got, err, want)
 	}
-	got, err = s.Reconsider(t.Context(), func(rec *merge.Record) store.Verdict {
+	got, err = s.Reconsider(t.Context(), Judging(func(rec *merge.Record) store.Reason {
 		if rec.Envelope.LastWriterID == "anna" {
-			return store.VerdictAdmit
+			return 0
 		}
-		return store.VerdictPark
-	})
+		return store.ReasonAuthority
+	}))
 	if want := (store.Result{Applied: 3, Parked: 2}); err != nil || got != want {
 		t.Errorf("reconsider gives %+v, %v, want %+v", got, err, want)
 	}
@@ -102,12 +102,12 @@ func testParkedOfAPeer(t *testing.T, open Opener) {
 	// Whoever delivers again what is there takes no room for it.
 	deliver(s, "honest", 0, 4, store.Result{Parked: 4})
 	deliver(s, "liar", 4, 1, store.Result{Refused: 1})
-	if got, err := s.Reconsider(t.Context(), func(rec *merge.Record) store.Verdict {
+	if got, err := s.Reconsider(t.Context(), Judging(func(rec *merge.Record) store.Reason {
 		if rec.Envelope.LastWriterID == "writer-0" {
-			return store.VerdictAdmit
+			return 0
 		}
-		return store.VerdictPark
-	}); err != nil || got != (store.Result{Applied: 1, Parked: 8}) {
+		return store.ReasonAuthority
+	})); err != nil || got != (store.Result{Applied: 1, Parked: 8}) {
 		t.Errorf("reconsider gives %+v, %v", got, err)
 	}
 	deliver(s, "liar", 4, 2, store.Result{Parked: 1, Refused: 1})
@@ -165,7 +165,7 @@ func testParkedCovered(t *testing.T, open Opener) {
 	}
 	mustMerge(t, s, store.Result{Applied: 1}, three)
 	mustMerge(t, s, store.Result{Covered: 1}, one)
-	got, err := s.Reconsider(t.Context(), func(*merge.Record) store.Verdict { return store.VerdictAdmit })
+	got, err := s.Reconsider(t.Context(), Judging(admitAll))
 	if want := (store.Result{Covered: 1}); err != nil || got != want {
 		t.Errorf("reconsider gives %+v, %v, want %+v", got, err, want)
 	}
@@ -191,12 +191,12 @@ func testParkedMany(t *testing.T, open Opener) {
 		}
 	}
 	calls := 0
-	got, err := s.Reconsider(t.Context(), func(*merge.Record) store.Verdict {
+	got, err := s.Reconsider(t.Context(), Judging(func(*merge.Record) store.Reason {
 		if calls++; calls%3 == 0 {
-			return store.VerdictPark
+			return store.ReasonAuthority
 		}
-		return store.VerdictAdmit
-	})
+		return 0
+	}))
 	if want := (store.Result{Applied: 800, Parked: 400}); err != nil || got != want {
 		t.Errorf("reconsider gives %+v, %v, want %+v", got, err, want)
 	}
@@ -228,7 +228,7 @@ func testFuture(t *testing.T, open Opener) {
 	near := NewAuthor("near", at(240_000)).Write(k, "within the drift", 0)
 	mustMerge(t, s, store.Result{Applied: 1, Parked: 1}, far, near)
 	wantBodies(t, s, k, "within the drift")
-	admit := func(*merge.Record) store.Verdict { return store.VerdictAdmit }
+	admit := Judging(admitAll)
 	if got, err := s.Reconsider(t.Context(), admit); err != nil || got != (store.Result{Parked: 1}) {
 		t.Errorf("before its time: %+v, %v, want it parked", got, err)
 	}

@@ -27,6 +27,8 @@ func RunSuite(t *testing.T, open Opener) {
 		{"Batches", testBatches},
 		{"Digests", testDigests},
 		{"Parking", testParking},
+		{"Retracting", testRetracting},
+		{"Retraction", testRetraction},
 		{"Cursors", testCursors},
 		{"History", testHistory},
 		{"Index", testIndex},
