@@ -4,14 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
 
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/merge"
@@ -67,7 +64,7 @@ func TestLearnRefusesWhatIsNoStatement(t *testing.T) {
 	if changed, err := fresh.LearnAll([]*merge.Record{s.adminGrant, skill}); changed || err == nil || len(fresh.Members()) != 0 {
 		t.Errorf("a bad one among good ones: changed %v, %v, %d members", changed, err, len(fresh.Members()))
 	}
-	ban := statement(t, s.fleet, s.admin, "fleet.ban", body(s.admin, nil), nil)
+	ban := statement(t, s.fleet, s.admin, "fleet.oath", body(s.admin, nil), nil)
 	if changed, err := s.authority.Learn(ban); changed || err != nil {
 		t.Errorf("a kind of the future: changed %v, %v, want nothing", changed, err)
 	}
@@ -210,118 +207,5 @@ func TestAuthorityIsSafeForConcurrentUse(t *testing.T) {
 	wg.Wait()
 	if got := len(s.authority.Members()); got != 42 {
 		t.Errorf("%d members, want 42", got)
-	}
-}
-
-// drawStatements draws grants by root, by admins and by others, with few
-// members, names and times, so that they meet.
-func drawStatements(rt *rapid.T, f merge.FleetID, people []fleet.Identity) []*merge.Record {
-	count := rapid.IntRange(0, 10).Draw(rt, "statements")
-	var recs []*merge.Record
-	for range count {
-		g := fleet.Grant{
-			Member: rapid.SampledFrom(people[1:]).Draw(rt, "member").ID(),
-			Name:   rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "name"),
-			Role:   rapid.SampledFrom([]fleet.Role{fleet.RoleMember, fleet.RoleAdmin}).Draw(rt, "role"),
-		}
-		if g.Role == fleet.RoleMember {
-			g.Capabilities = rapid.SampledFrom([][]string{nil, {"*"}, {"skill"}, {"memory", "skill"}}).Draw(rt, "capabilities")
-			g.Scopes = rapid.SampledFrom([][]merge.Scope{nil, {{Project: "web"}}, {{Workspace: "blue"}, {Project: "api"}}}).Draw(rt, "scopes")
-		}
-		from := rapid.Int64Range(1, 20).Draw(rt, "issued")
-		g.Issued = at(from)
-		if rapid.Bool().Draw(rt, "expires") {
-			g.Expires = at(from + rapid.Int64Range(1, 10).Draw(rt, "for"))
-		}
-		issuer := people[rapid.SampledFrom([]int{0, 0, 1, 1, 2, 2, 3, 4}).Draw(rt, "issuer")]
-		rec, err := fleet.SealGrant(f, issuer, g, at(rapid.Int64Range(1, 20).Draw(rt, "stamp")))
-		if err != nil {
-			rt.Fatal(err)
-		}
-		recs = append(recs, &rec)
-	}
-	return recs
-}
-
-// TestStatementsInAnyOrder learns statements as a node does, one by one, with
-// those that are not admitted parked and judged again after every change, and
-// compares the result with a twin that sees all of them at once.
-func TestStatementsInAnyOrder(t *testing.T) {
-	people := make([]fleet.Identity, 6)
-	for i := range people {
-		people[i] = newIdentity(t, byte(i+1))
-	}
-	f := fleet.FleetIDOf(people[0].Public())
-	var probes []*merge.Record
-	for _, p := range people {
-		for _, kind := range []string{"skill", "memory.x", "weather"} {
-			for _, scope := range []merge.Scope{{}, {Project: "web"}, {Project: "api", Workspace: "blue"}} {
-				for _, ms := range []int64{1, 7, 13, 25} {
-					probes = append(probes, write(t, f, p, merge.Key{Kind: kind, Scope: scope, ID: "x"}, at(ms)))
-				}
-			}
-		}
-	}
-	rapid.Check(t, func(rt *rapid.T) {
-		recs := drawStatements(rt, f, people)
-		want := newTwin(recs, people[0].ID())
-		for range 3 {
-			a := fleet.NewAuthority(f)
-			learnParking(rt, a, rapid.Permutation(recs).Draw(rt, "order"))
-			compareWithTwin(rt, a, want, append(slices.Clone(recs), probes...))
-		}
-		all := fleet.NewAuthority(f)
-		if _, err := all.LearnAll(rapid.Permutation(recs).Draw(rt, "order at once")); err != nil {
-			rt.Fatal(err)
-		}
-		compareWithTwin(rt, all, want, append(slices.Clone(recs), probes...))
-	})
-}
-
-// learnParking is what the caller of an Authority has to do: it learns what is
-// admitted, parks the rest, and judges that again after every change.
-func learnParking(rt *rapid.T, a *fleet.Authority, recs []*merge.Record) {
-	var parked []*merge.Record
-	for _, rec := range recs {
-		parked = append(parked, rec)
-		for again := true; again; {
-			again = false
-			parked = slices.DeleteFunc(parked, func(p *merge.Record) bool {
-				if !a.Judge(p).Admitted {
-					return false
-				}
-				changed, err := a.Learn(p)
-				if err != nil {
-					rt.Fatal(err)
-				}
-				again = again || changed
-				return true
-			})
-		}
-	}
-}
-
-func compareWithTwin(rt *rapid.T, a *fleet.Authority, want twin, recs []*merge.Record) {
-	for _, rec := range recs {
-		if got := a.Judge(rec); got.Admitted != want.admits(rec) || got.Admitted != (got.Reason == "") {
-			rt.Fatalf("%s by %s at %s: %s, the twin says %v", rec.Key, rec.Envelope.LastWriterID, rec.Envelope.UpdatedHLC, got, want.admits(rec))
-		}
-	}
-	names := map[string]string{}
-	for _, m := range a.Members() {
-		if byName, ok := a.ByName(m.Name); !ok || byName.ID != m.ID {
-			rt.Fatalf("ByName(%q) is %s, want %s", m.Name, byName.ID, m.ID)
-		}
-		plain, suffix, _ := strings.Cut(m.Name, "~")
-		if !strings.HasSuffix(m.ID.String(), suffix) {
-			rt.Fatalf("%q is not the name of %s", m.Name, m.ID)
-		}
-		names[m.ID.String()] = plain
-		if suffix == "" {
-			names[m.ID.String()] += " (first)"
-		}
-	}
-	if diff := cmp.Diff(want.names(), names); diff != "" {
-		rt.Fatalf("names (-twin +authority):\n%s", diff)
 	}
 }

@@ -7,6 +7,50 @@ import (
 	"github.com/fleetsync/fleetd/merge"
 )
 
+// Chain returns the statements that prove a statement to somebody who knows
+// nothing but the fleet id: what makes its issuer an admin, or a member when it
+// is a succession, unless that is root, then itself. Each comes after those
+// that it stands on. It returns nil for a statement that is not admitted.
+func (a *Authority) Chain(rec *merge.Record) []*merge.Record {
+	s := a.snapshot.Load()
+	if rec.Key.Family() != Family {
+		return nil
+	}
+	st, err := read(rec)
+	if err != nil || !s.judgeStatement(st).Admitted {
+		return nil
+	}
+	chain := s.prove(st, nil)
+	recs := make([]*merge.Record, 0, len(chain))
+	for _, link := range chain {
+		recs = append(recs, link.rec)
+	}
+	return recs
+}
+
+// prove appends what a statement stands on, and itself, to a chain.
+func (s *snapshot) prove(st *stated, chain []*stated) []*stated {
+	if slices.Contains(chain, st) {
+		return chain
+	}
+	if !st.byRoot {
+		k := s.keys[st.issuer()]
+		g, _ := k.admin(st.stamp())
+		if g == nil {
+			g = k.grantAt(st.stamp()) // of a member that hands over its key
+		}
+		chain = s.prove(g, chain)
+		var links []*stated // from the holder of the grant to the issuer
+		for at := k; !slices.Contains(at.own, g); at = at.predecessor {
+			links = append(links, at.succession)
+		}
+		for _, link := range slices.Backward(links) {
+			chain = s.prove(link, chain)
+		}
+	}
+	return append(chain, st)
+}
+
 // VerifyChain is the joiner's check of a reply, offline and from nothing but
 // its ticket: the inviter proves the secret, and the statements lead from the
 // fleet's root to a grant for self. name is the one that it asked for, empty

@@ -13,6 +13,37 @@
 // there is no second version of it. Kinds that a build does not know are
 // checked by that law, judged by their issuer, stored and forwarded.
 //
+// What is stated:
+//
+//   - A grant (fleet.grant) makes an instance a member or an admin.
+//   - A succession (a grant with [RoleSuccessor]) hands a member's place to a
+//     new key of its own, from its stamp on; the old key is closed then.
+//   - A ban of a writer (fleet.ban) makes what it and its successors wrote
+//     inadmissible: without an end a revocation, with one a void.
+//   - A withdrawal (fleet.ban with a digest) makes every version with one
+//     content inadmissible, whoever writes it.
+//   - A floor (fleet.floor) lists keys of a section whose tombstones are
+//     collected, and the stamps up to which nothing of them is admissible.
+//
+// A statement that was learnt is known for ever; whether it is in force
+// follows from all that are known, in stages that never look forward:
+//
+//  1. Root's grants, bans, withdrawals and floors are.
+//  2. So are successions by admins that root has not banned, in merge order: the
+//     first of an issuer counts, to a key that is new by root's grants.
+//  3. So are the grants, bans, withdrawals and floors of who is an admin at
+//     their stamps, by root's grant or such a succession, and not succeeded;
+//     when root has banned it without an end, those alone that the ban lists,
+//     since a stamp is its writer's word; with a range, all but those within it
+//     that are not listed. An admin neither grants nor bans an admin.
+//  4. So are successions by members, in merge order, under all bans in the same
+//     way.
+//  5. What is in force then says who is a member, under which name.
+//
+// What a succession of stage 4 closes is the key's own writes; statements that a
+// later grant of root lets it issue are looked at before, and it passes on no
+// role of an admin. An admin's ban ends at a successor whom root made an admin.
+//
 // Three questions are asked of a record, in this order, on every path:
 //
 //	Check      is it well formed, signed and of this fleet? If not, drop it.
@@ -21,6 +52,8 @@
 //	           every Learn that reports a change.
 //
 // A statement that Judge admits is learnt at once, before the next is judged.
+// What was admitted may be inadmissible after a change: the caller judges it
+// again too, unless [Authority.Mark] is what it was.
 //
 // # Joining
 //
@@ -35,8 +68,10 @@
 // # Invariants
 //
 //   - I1: Judge is a pure function of the record and the set of statements: in
-//     whatever order they were learnt, the judgements, members and names are
-//     those of a naive twin that sees all at once (TestStatementsInAnyOrder).
+//     whatever order they were learnt, also when those in force alone came
+//     first, as after a restart, the judgements, members, names and the mark are
+//     those of a naive twin that sees all at once (TestStatementsInAnyOrder,
+//     TestJudgementOfWhatIsNotKnownIsPure, TestAdminBannedWhilePartitioned).
 //   - I2: whatever a relay changes in one byte of a valid record, Decode,
 //     Check or Verify refuses it
 //     (TestRelayAltersReScopesOrReplaysIntoAnotherFleet).
@@ -55,8 +90,17 @@
 //     direction (TestProofsDifferInEveryPart, TestRedeem).
 //   - I8: a wrong character in a ticket, or two exchanged, is an error
 //     (TestEveryTypingErrorIsRecognised).
-//   - I9: grants, tickets, proofs and join messages keep their bytes
-//     (TestGrantVector, TestTicketVector, TestProofVector, TestJoinVectors).
+//   - I9: statements, digests, tickets, proofs and join messages keep their
+//     bytes (TestGrantVector, TestStatementVectors, TestDigestVector,
+//     TestTicketVector, TestProofVector, TestJoinVectors).
+//   - I10: while the mark is equal nothing that was admitted has become
+//     inadmissible (TestEqualMarksMeanThatNothingWasTakenBack).
+//   - I11: a ban without an end is never got round by a grant, a succession or
+//     an earlier stamp on a statement (TestBannedMemberWritesOn,
+//     TestABanHitsSuccessors, TestABackDatedSuccessionOfABannedKey,
+//     TestRevokedKeyIsNotGrantedAgain).
+//   - I12: only root takes an admin's rights away (TestOnlyRootBansAnAdmin,
+//     TestAnAdminsBanEndsAtAnAdmin).
 //
 // # Hazards
 //
@@ -68,7 +112,16 @@
 //     win.
 //   - A stamp is its writer's word, up to the drift that hlc admits. An expired
 //     grant, or an admin's, does not stop its holder from writing under an old
-//     stamp.
+//     stamp; nor does a ban, below its first stamp, but for statements.
+//   - Whoever bans an instance lists in Stands what is to stay in force of it
+//     ([Authority.InForce]), its successions too: one that is not listed counts no
+//     more, and its successor is no member. Several bans do not help each other:
+//     what one does not list falls.
+//   - Who has a key may hand it over under any earlier stamp, and so close it
+//     from there on, until a ban says what stands. A stolen key is banned, not
+//     only replaced.
+//   - Root bans the key in use of an instance that it made an admin under a later
+//     key: its ban of an earlier one hits what that writes, but no statements.
 //   - The randomness of a Verifier must be unknown to the makers of signatures:
 //     who can predict it can make bad signatures that cancel out in a batch.
 //   - ZIP-215 admits keys and signatures that the standard library refuses.

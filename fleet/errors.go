@@ -44,6 +44,9 @@ var (
 	// ErrNameFixed is returned when the ticket, or an earlier use of it by the
 	// same joiner, says another name.
 	ErrNameFixed = errors.New("fleet: ticket is for another name")
+	// ErrBanned is returned when the joiner's key, or one that it succeeded, is
+	// banned for ever: it is never granted again.
+	ErrBanned = errors.New("fleet: key is banned")
 	// ErrClock is returned when the clocks of joiner and inviter differ by more
 	// than the fleet bears: what one of them writes would be kept waiting by the
 	// other.

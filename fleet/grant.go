@@ -17,17 +17,25 @@ type Role uint8
 const (
 	// RoleMember may write what the grant lists.
 	RoleMember Role = 1
-	// RoleAdmin may write every family in every scope, and grant members.
+	// RoleAdmin may write every family in every scope, grant and ban members,
+	// withdraw versions and collect tombstones.
 	RoleAdmin Role = 2
+	// RoleSuccessor is no role of its own: the grant is a succession. A member
+	// issues it for one new key, which takes its place from the statement's
+	// stamp on, with all that it has; from then on the member's own key is
+	// closed. Its name says whose successor it is and gives none.
+	RoleSuccessor Role = 3
 )
 
-// String returns "member", "admin" or the number.
+// String returns "member", "admin", "successor" or the number.
 func (r Role) String() string {
 	switch r {
 	case RoleMember:
 		return "member"
 	case RoleAdmin:
 		return "admin"
+	case RoleSuccessor:
+		return "successor"
 	}
 	return fmt.Sprintf("role %d", uint8(r))
 }
@@ -99,7 +107,7 @@ func SealGrant(fleet merge.FleetID, issuer Signer, g Grant, stamp hlc.Timestamp)
 	if !stamp.Valid() || stamp.IsZero() {
 		return merge.Record{}, fmt.Errorf("%w: grant stamped %s", ErrMalformed, stamp)
 	}
-	if err := g.validate(); err != nil {
+	if err := g.validate(fleet, issuer.ID(), stamp); err != nil {
 		return merge.Record{}, err
 	}
 	w := wireGrant{
@@ -148,12 +156,12 @@ func GrantOf(rec *merge.Record) (Grant, error) {
 	for _, s := range w.Scopes {
 		g.Scopes = append(g.Scopes, merge.Scope{Instance: s.Instance, Project: s.Project, Workspace: s.Workspace})
 	}
-	return g, g.validate()
+	return g, g.validate(rec.Fleet, rec.Envelope.LastWriterID, rec.Envelope.UpdatedHLC)
 }
 
-// validate checks the form of a grant. The rules of a role that this build
-// does not know are not its to check.
-func (g *Grant) validate() error {
+// validate checks the form of a grant that issuer states at stamp. The rules of
+// a role that this build does not know are not its to check.
+func (g *Grant) validate(fleet merge.FleetID, issuer merge.InstanceID, stamp hlc.Timestamp) error {
 	if _, ok := g.Member.PublicKey(); !ok {
 		return fmt.Errorf("%w: grant for %q, which is no key", ErrMalformed, g.Member)
 	}
@@ -170,10 +178,26 @@ func (g *Grant) validate() error {
 	case g.Role == RoleAdmin && len(g.Capabilities)+len(g.Scopes) > 0:
 		return fmt.Errorf("%w: grant of an admin with limits, which the role does not have", ErrMalformed)
 	}
+	if g.Role == RoleSuccessor {
+		return g.validateSuccession(fleet, issuer, stamp)
+	}
 	if err := validateCapabilities(g.Capabilities); err != nil {
 		return err
 	}
 	return validateScopes(g.Scopes)
+}
+
+// validateSuccession checks what only a succession may not say.
+func (g *Grant) validateSuccession(fleet merge.FleetID, issuer merge.InstanceID, stamp hlc.Timestamp) error {
+	switch {
+	case len(g.Capabilities)+len(g.Scopes) > 0 || !g.Expires.IsZero() || g.Issued != stamp:
+		return fmt.Errorf("%w: succession with rights or times of its own: it has those of %s, from its stamp on", ErrMalformed, issuer)
+	case g.Member == issuer:
+		return fmt.Errorf("%w: succession of %s by itself", ErrMalformed, issuer)
+	case IsRoot(fleet, g.Member) || IsRoot(fleet, issuer):
+		return fmt.Errorf("%w: succession to or by the root of the fleet", ErrMalformed)
+	}
+	return nil
 }
 
 func validateCapabilities(capabilities []string) error {

@@ -51,6 +51,7 @@ const (
 	JoinNameFixed   JoinStatus = 8
 	JoinRefused     JoinStatus = 9
 	JoinClock       JoinStatus = 10
+	JoinBanned      JoinStatus = 11
 )
 
 // Evolution of both messages: keys are never reused; new fields are optional.
@@ -86,6 +87,7 @@ func refusals() []refusal {
 		{JoinNameFixed, ErrNameFixed},
 		{JoinNameInvalid, ErrName},
 		{JoinClock, ErrClock},
+		{JoinBanned, ErrBanned},
 	}
 }
 

@@ -122,12 +122,12 @@ func TestJoinDecodersRefuse(t *testing.T) {
 	}
 	for what, b := range map[string][]byte{
 		"nothing":                   nil,
-		"more than 128 KiB":         encode(map[int]any{1: 1, 4: proof, 5: [][]byte{make([]byte, 128<<10)}}),
+		"more than 256 KiB":         encode(map[int]any{1: 1, 4: proof, 5: [][]byte{make([]byte, 256<<10)}}),
 		"no status":                 encode(map[int]any{2: "x"}),
 		"a status above 255":        encode(map[int]any{1: 256}),
 		"a text with an escape":     encode(map[int]any{1: 2, 2: "\x1b[2J"}),
 		"a text of 513 bytes":       encode(map[int]any{1: 2, 2: strings.Repeat("x", 513)}),
-		"17 statements":             encode(map[int]any{1: 1, 4: proof, 5: make([][]byte, 17)}),
+		"129 statements":            encode(map[int]any{1: 1, 4: proof, 5: make([][]byte, 129)}),
 		"acceptance without proof":  encode(map[int]any{1: 1}),
 		"a refusal with statements": encode(map[int]any{1: 2, 5: [][]byte{{1}}}),
 		"a refusal with a name":     encode(map[int]any{1: 2, 3: "x"}),
@@ -141,7 +141,7 @@ func TestJoinDecodersRefuse(t *testing.T) {
 	if _, err := long.Marshal(); !errors.Is(err, fleet.ErrMalformed) {
 		t.Errorf("a request with a long name: got %v, want ErrMalformed", err)
 	}
-	large := fleet.JoinReply{Status: fleet.JoinAccepted, Statements: [][]byte{make([]byte, 128<<10)}}
+	large := fleet.JoinReply{Status: fleet.JoinAccepted, Statements: [][]byte{make([]byte, 256<<10)}}
 	if _, err := large.Marshal(); !errors.Is(err, fleet.ErrMalformed) {
 		t.Errorf("a reply with a large statement: got %v, want ErrMalformed", err)
 	}

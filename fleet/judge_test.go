@@ -69,6 +69,7 @@ func TestJudgeOfStatements(t *testing.T) {
 	}, at(5)))
 	member := fleet.Grant{Member: new.ID(), Name: "new", Role: fleet.RoleMember, Capabilities: []string{"*"}}
 	admin := fleet.Grant{Member: new.ID(), Name: "new", Role: fleet.RoleAdmin}
+	laid := fleet.Floor{Section: merge.Section{Family: "skill"}, Entries: entries(1, at(1))}
 	unknownRole := map[int]any{3: new.ID(), 4: "x", 5: 7}
 	learn(t, s.authority, grant(t, s.fleet, s.admin, fleet.Grant{
 		Member: s.member.ID(), Name: "laptop", Role: fleet.RoleMember, Capabilities: []string{"*"},
@@ -88,11 +89,21 @@ func TestJudgeOfStatements(t *testing.T) {
 		"an admin after its time":                    {grant(t, s.fleet, timed, member, at(15)), "not admitted: expired"},
 		"a role of the future, by an admin":          {statement(t, s.fleet, s.admin, "fleet.grant", body(s.admin, unknownRole), nil), "not admitted: unknown role"},
 		"a role of the future, by root":              {statement(t, s.fleet, s.root, "fleet.grant", body(s.root, unknownRole), nil), "not admitted: unknown role"},
-		"a kind of the future, by root":              {statement(t, s.fleet, s.root, "fleet.ban", body(s.root, nil), nil), "admitted"},
-		"a kind of the future, by an admin":          {statement(t, s.fleet, s.admin, "fleet.floor", body(s.admin, nil), nil), "admitted"},
-		"a kind of the future, by a late admin":      {statement(t, s.fleet, timed, "fleet.ban", body(timed, nil), nil), "not admitted: expired"},
-		"a kind of the future, by a member with *":   {statement(t, s.fleet, s.member, "fleet.ban", body(s.member, nil), nil), "not admitted: issuer is not an admin"},
+		"a kind of the future, by root":              {statement(t, s.fleet, s.root, "fleet.oath", body(s.root, nil), nil), "admitted"},
+		"a kind of the future, by an admin":          {statement(t, s.fleet, s.admin, "fleet.oath", body(s.admin, nil), nil), "admitted"},
+		"a kind of the future, by a late admin":      {statement(t, s.fleet, timed, "fleet.oath", body(timed, nil), nil), "not admitted: expired"},
+		"a kind of the future, by a member with *":   {statement(t, s.fleet, s.member, "fleet.oath", body(s.member, nil), nil), "not admitted: issuer is not an admin"},
 		"a kind that is the family, by a stranger":   {statement(t, s.fleet, new, "fleet", body(new, nil), nil), "not admitted: issuer is not an admin"},
+		"a ban by root":                              {ban(t, s.fleet, s.root, fleet.Ban{Writer: new.ID()}, at(30)), "admitted"},
+		"a ban by an admin":                          {ban(t, s.fleet, s.admin, fleet.Ban{Writer: new.ID()}, at(30)), "admitted"},
+		"a ban by a member with *":                   {ban(t, s.fleet, s.member, fleet.Ban{Writer: new.ID()}, at(30)), "not admitted: issuer is not an admin"},
+		"a withdrawal by a member with *":            {ban(t, s.fleet, s.member, fleet.Ban{Kind: "skill", Digest: merge.Hash{1}}, at(30)), "not admitted: issuer is not an admin"},
+		"a withdrawal by a late admin":               {ban(t, s.fleet, timed, fleet.Ban{Kind: "skill", Digest: merge.Hash{1}}, at(30)), "not admitted: expired"},
+		"a floor by an admin":                        {floor(t, s.fleet, s.admin, laid, at(month+30)), "admitted"},
+		"a floor by a member with *":                 {floor(t, s.fleet, s.member, laid, at(month+30)), "not admitted: issuer is not an admin"},
+		"a succession by a member":                   {succession(t, s.fleet, s.member, new, at(30)), "admitted"},
+		"a succession by an admin":                   {succession(t, s.fleet, s.admin, new, at(30)), "admitted"},
+		"a succession by a stranger":                 {succession(t, s.fleet, newIdentity(t, 8), new, at(30)), "not admitted: no grant for this writer"},
 		"an admin of another fleet's root, by stamp": {grant(t, s.fleet, newIdentity(t, 8), admin, at(30)), "not admitted: issuer is not an admin"},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -13,6 +13,26 @@ const (
 	scopesMax = 32
 	// familyBytesMax bounds the name of a family.
 	familyBytesMax = 64
+	// standsMax bounds the statements that a ban lets stand: so many, with
+	// everything else at its longest, fit into merge.BodyBytesMax.
+	standsMax = 1800
+	// noteBytesMax bounds what a ban says to people.
+	noteBytesMax = 256
+	// floorEntriesMax bounds the keys of one floor: 16 bytes each, which fit
+	// into merge.BodyBytesMax beside the longest section.
+	floorEntriesMax = 4000
+	// lineageMax bounds the keys that follow each other by succession, and with
+	// them what proves the last one; a machine that needs more is granted anew.
+	lineageMax = 32
+)
+
+const (
+	// FloorHorizonMin is how much older than its floor a tombstone has to be: a
+	// machine that was away for less never meets one.
+	FloorHorizonMin = 30 * 24 * time.Hour
+	// FloorHorizon is the age from which commands collect tombstones when
+	// nothing else is asked for.
+	FloorHorizon = 180 * 24 * time.Hour
 )
 
 // Bounds of what travels while joining.
@@ -27,14 +47,16 @@ const (
 	ticketCharsMax = 8 << 10
 	// textBytesMax bounds the message for people in a reply.
 	textBytesMax = 512
-	// statementsMax bounds the statements of a reply; two prove a member.
-	statementsMax = 16
+	// statementsMax bounds the statements of a reply. Two prove a member; of the
+	// longest lineages, of its admin, the inviter and the inviter's admin, three
+	// times lineageMax do.
+	statementsMax = 128
 
 	// JoinRequestBytesMax bounds an encoded JoinRequest.
 	JoinRequestBytesMax = 1 << 10
-	// JoinReplyBytesMax bounds an encoded JoinReply: a chain of the two longest
-	// grants fits.
-	JoinReplyBytesMax = 128 << 10
+	// JoinReplyBytesMax bounds an encoded JoinReply: the three longest lineages
+	// and the four longest grants fit.
+	JoinReplyBytesMax = 256 << 10
 )
 
 // Bounds of invitations.

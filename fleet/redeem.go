@@ -19,6 +19,9 @@ type Redemption struct {
 	Now     time.Time
 	// Taken reports whether a member other than the joiner has the name.
 	Taken func(name string) bool
+	// Banned reports whether the key is banned for ever; see Authority.Banned.
+	// Nil says that none is.
+	Banned func(id merge.InstanceID) bool
 	// Seal makes the signed record of the grant; see SealGrant.
 	Seal func(Grant) (merge.Record, error)
 }
@@ -26,9 +29,9 @@ type Redemption struct {
 // Redeem decides an attempt to join and, when it succeeds, notes it in the
 // invitation, which the caller stores before it answers. The same joiner gets
 // the same answer again, however often it asks and whatever happened since, so
-// a lost reply costs nothing. On an error the invitation is unchanged. Errors:
-// ErrTicketUnknown, ErrProof, ErrClock, ErrTicketExpired, ErrTicketUsed, ErrName,
-// ErrNameFixed, ErrNameTaken, and what Seal returns.
+// a lost reply costs nothing; unless its key was banned. On an error the invitation is unchanged. Errors:
+// ErrTicketUnknown, ErrProof, ErrBanned, ErrClock, ErrTicketExpired, ErrTicketUsed,
+// ErrName, ErrNameFixed, ErrNameTaken, and what Seal returns.
 //
 // The proof comes before everything that the answer could tell about the
 // invitation.
@@ -39,6 +42,9 @@ func (i *Invitation) Redeem(r Redemption) (Accepted, error) {
 	h := Handshake{Joiner: r.Joiner, Inviter: r.Inviter, Fleet: r.Fleet, Name: r.Request.Name}
 	if !h.JoinerProof(i.Secret).Equal(r.Request.Proof) {
 		return Accepted{}, ErrProof
+	}
+	if r.Banned != nil && r.Banned(r.Joiner) {
+		return Accepted{}, ErrBanned
 	}
 	if err := CheckClocks(r.Request.Time, r.Now); err != nil {
 		return Accepted{}, err // before the ticket is spent on it

@@ -12,9 +12,13 @@ import (
 const (
 	// Family is the family of statements.
 	Family = "fleet"
-	// KindGrant is the kind of a grant. Other kinds of the family are stored
-	// and forwarded by builds that do not know them.
+	// KindGrant is the kind of a grant, a succession included. Other kinds of
+	// the family are stored and forwarded by builds that do not know them.
 	KindGrant = "fleet.grant"
+	// KindBan is the kind of a ban, of a writer or of what was written.
+	KindBan = "fleet.ban"
+	// KindFloor is the kind of a floor under a section.
+	KindFloor = "fleet.floor"
 )
 
 // wireStatement is what every statement's body begins with, whatever its kind.
@@ -63,11 +67,8 @@ func Check(rec *merge.Record, fleet merge.FleetID) error {
 	if err := checkStatement(rec); err != nil {
 		return err
 	}
-	if rec.Key.Kind == KindGrant {
-		_, err := GrantOf(rec)
-		return err
-	}
-	return nil
+	_, err := read(rec)
+	return err
 }
 
 // checkStatement holds the law of the family: the header is a function of the

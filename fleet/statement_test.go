@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -50,6 +51,9 @@ func TestCheckRefusesWhatNoAuthorityCouldMakeGood(t *testing.T) {
 	s := newSmall(t)
 	other := newIdentity(t, 4)
 	valid := map[int]any{3: other.ID(), 4: "tablet", 5: 1, 6: []string{"skill"}}
+	hash, noScope := bytes.Repeat([]byte{7}, 32), []string{"", "", ""}
+	entry := at(-month).AppendBinary(make([]byte, 8))
+	banned, floored := map[int]any{3: other.ID()}, map[int]any{3: "skill", 4: noScope, 5: entry}
 	seal := func(kind string, b any, change func(*merge.Record)) *merge.Record {
 		return statement(t, s.fleet, s.admin, kind, b, change)
 	}
@@ -64,7 +68,7 @@ func TestCheckRefusesWhatNoAuthorityCouldMakeGood(t *testing.T) {
 	}
 	for what, rec := range map[string]*merge.Record{
 		"a tombstone": seal("fleet.grant", body(s.admin, valid), func(r *merge.Record) { r.Envelope.Deleted = true }),
-		"a tombstone of a kind of the future": seal("fleet.ban", body(s.admin, nil), func(r *merge.Record) {
+		"a tombstone of a kind of the future": seal("fleet.oath", body(s.admin, nil), func(r *merge.Record) {
 			r.Envelope.Deleted = true
 		}),
 		"an id that is not the hash of the body": seal("fleet.grant", body(s.admin, valid), func(r *merge.Record) { r.Key.ID = "other" }),
@@ -79,11 +83,11 @@ func TestCheckRefusesWhatNoAuthorityCouldMakeGood(t *testing.T) {
 		}),
 		"the body of an earlier statement under a later stamp": seal("fleet.grant", body(s.admin, valid), later),
 		"the body of another issuer":                           seal("fleet.grant", body(s.root, valid), nil),
-		"the body of another issuer in a kind of the future":   seal("fleet.ban", body(s.root, nil), nil),
-		"a kind of the future under a later stamp":             seal("fleet.ban", body(s.admin, nil), later),
-		"a body without issuer and stamp":                      seal("fleet.ban", map[int]any{3: "x"}, nil),
+		"the body of another issuer in a kind of the future":   seal("fleet.oath", body(s.root, nil), nil),
+		"a kind of the future under a later stamp":             seal("fleet.oath", body(s.admin, nil), later),
+		"a body without issuer and stamp":                      seal("fleet.oath", map[int]any{3: "x"}, nil),
 		"a body that is no map":                                seal("fleet.grant", []int{1, 2}, nil),
-		"a body that is null":                                  seal("fleet.ban", nil, nil),
+		"a body that is null":                                  seal("fleet.oath", nil, nil),
 		"a grant without a name":                               seal("fleet.grant", with(4, ""), nil),
 		"a grant for text":                                     seal("fleet.grant", with(3, "local"), nil),
 		"a grant without a role":                               seal("fleet.grant", with(5, 0), nil),
@@ -96,6 +100,36 @@ func TestCheckRefusesWhatNoAuthorityCouldMakeGood(t *testing.T) {
 		"an end beyond the last millisecond":                   seal("fleet.grant", with(9, uint64(1)<<63), nil),
 		"an end before its beginning":                          seal("fleet.grant", with(9, at(19).Pack()), nil),
 		"no signature":                                         unsigned(t),
+		"a tombstone of a ban":                                 seal("fleet.ban", body(s.admin, banned), func(r *merge.Record) { r.Envelope.Deleted = true }),
+		"a ban under another stamp":                            seal("fleet.ban", body(s.admin, banned), later),
+		"the ban of another issuer":                            seal("fleet.ban", body(s.root, banned), nil),
+		"a second version of a ban":                            seal("fleet.ban", body(s.admin, banned), func(r *merge.Record) { r.Envelope.SyncVersion = 2 }),
+		"a ban of nothing":                                     seal("fleet.ban", body(s.admin, nil), nil),
+		"a ban of text":                                        seal("fleet.ban", body(s.admin, map[int]any{3: "local"}), nil),
+		"a ban of root":                                        seal("fleet.ban", body(s.admin, map[int]any{3: s.root.ID()}), nil),
+		"a ban of both":                                        seal("fleet.ban", body(s.admin, map[int]any{3: other.ID(), 6: hash, 7: "skill"}), nil),
+		"a ban until before it begins":                         seal("fleet.ban", body(s.admin, map[int]any{3: other.ID(), 4: 9, 5: 8}), nil),
+		"a ban from beyond the last stamp":                     seal("fleet.ban", body(s.admin, map[int]any{3: other.ID(), 4: uint64(1) << 63}), nil),
+		"a ban until beyond the last stamp":                    seal("fleet.ban", body(s.admin, map[int]any{3: other.ID(), 5: uint64(1) << 63}), nil),
+		"a short digest":                                       seal("fleet.ban", body(s.admin, map[int]any{6: hash[1:], 7: "skill"}), nil),
+		"an empty digest":                                      seal("fleet.ban", body(s.admin, map[int]any{6: []byte{}, 7: "skill"}), nil),
+		"a long content":                                       seal("fleet.ban", body(s.admin, map[int]any{6: hash, 7: "skill", 8: make([]byte, 33)}), nil),
+		"what stands out of order":                             seal("fleet.ban", body(s.admin, map[int]any{3: other.ID(), 9: [][]byte{hash, make([]byte, 32)}}), nil),
+		"what stands twice":                                    seal("fleet.ban", body(s.admin, map[int]any{3: other.ID(), 9: [][]byte{hash, hash}}), nil),
+		"what stands cut short":                                seal("fleet.ban", body(s.admin, map[int]any{3: other.ID(), 9: [][]byte{hash[1:]}}), nil),
+		"what stands is null":                                  seal("fleet.ban", body(s.admin, map[int]any{3: other.ID(), 9: []any{nil}}), nil),
+		"a tombstone of a floor":                               seal("fleet.floor", body(s.admin, floored), func(r *merge.Record) { r.Envelope.Deleted = true }),
+		"a floor under another stamp":                          seal("fleet.floor", body(s.admin, floored), later),
+		"the floor of another issuer":                          seal("fleet.floor", body(s.root, floored), nil),
+		"a floor of nothing":                                   seal("fleet.floor", body(s.admin, nil), nil),
+		"a floor of statements":                                seal("fleet.floor", body(s.admin, map[int]any{3: "fleet", 4: noScope, 5: entry}), nil),
+		"a floor with half an entry":                           seal("fleet.floor", body(s.admin, map[int]any{3: "skill", 4: noScope, 5: append(entry, 1, 2, 3, 4, 5, 6, 7, 8)}), nil),
+		"a floor with an entry twice":                          seal("fleet.floor", body(s.admin, map[int]any{3: "skill", 4: noScope, 5: append(entry, entry...)}), nil),
+		"a floor at a stamp beyond the last":                   seal("fleet.floor", body(s.admin, map[int]any{3: "skill", 4: noScope, 5: bytes.Repeat([]byte{255}, 16)}), nil),
+		"a floor at its own stamp":                             seal("fleet.floor", body(s.admin, map[int]any{3: "skill", 4: noScope, 5: at(20).AppendBinary(make([]byte, 8))}), nil),
+		"a succession that lists capabilities":                 seal("fleet.grant", body(s.admin, map[int]any{3: other.ID(), 4: "x", 5: 3, 6: []string{"*"}}), nil),
+		"a succession to its issuer":                           seal("fleet.grant", body(s.admin, map[int]any{3: s.admin.ID(), 4: "x", 5: 3}), nil),
+		"a succession to root":                                 seal("fleet.grant", body(s.admin, map[int]any{3: s.root.ID(), 4: "x", 5: 3}), nil),
 	} {
 		t.Run(what, func(t *testing.T) {
 			if err := fleet.Check(rec, s.fleet); !errors.Is(err, fleet.ErrMalformed) {
@@ -115,10 +149,14 @@ func TestCheckPassesWhatItDoesNotUnderstand(t *testing.T) {
 	s := newSmall(t)
 	stranger := newIdentity(t, 9)
 	for what, rec := range map[string]*merge.Record{
-		"a kind of the future":         statement(t, s.fleet, s.admin, "fleet.ban", body(s.admin, map[int]any{3: "anything", 4: []int{1}}), nil),
-		"a kind of a stranger":         statement(t, s.fleet, stranger, "fleet.floor", body(stranger, map[int]any{3: 7}), nil),
-		"a grant with a new field":     statement(t, s.fleet, s.admin, "fleet.grant", body(s.admin, map[int]any{3: stranger.ID(), 4: "x", 5: 1, 99: "new"}), nil),
-		"a grant of a new role":        statement(t, s.fleet, s.admin, "fleet.grant", body(s.admin, map[int]any{3: stranger.ID(), 4: "x", 5: 7}), nil),
+		"a kind of the future":     statement(t, s.fleet, s.admin, "fleet.oath", body(s.admin, map[int]any{3: "anything", 4: []int{1}}), nil),
+		"a kind of a stranger":     statement(t, s.fleet, stranger, "fleet.oath", body(stranger, map[int]any{3: 7}), nil),
+		"a grant with a new field": statement(t, s.fleet, s.admin, "fleet.grant", body(s.admin, map[int]any{3: stranger.ID(), 4: "x", 5: 1, 99: "new"}), nil),
+		"a grant of a new role":    statement(t, s.fleet, s.admin, "fleet.grant", body(s.admin, map[int]any{3: stranger.ID(), 4: "x", 5: 7}), nil),
+		"a ban with a new field":   statement(t, s.fleet, s.admin, "fleet.ban", body(s.admin, map[int]any{3: stranger.ID(), 99: "new"}), nil),
+		"a floor with a new field": statement(t, s.fleet, s.admin, "fleet.floor", body(s.admin, map[int]any{
+			3: "skill", 4: []string{"", "", ""}, 5: at(-month).AppendBinary(make([]byte, 8)), 99: "new",
+		}), nil),
 		"a family that nobody knows":   write(t, s.fleet, stranger, merge.Key{Kind: "weather", ID: "x"}, at(1)),
 		"a family that begins as ours": write(t, s.fleet, stranger, merge.Key{Kind: "fleetwood.x", ID: "x"}, at(1)),
 	} {

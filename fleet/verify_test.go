@@ -269,7 +269,13 @@ func TestRelayAltersReScopesOrReplaysIntoAnotherFleet(t *testing.T) {
 		Member: member.ID(), Name: "laptop", Role: fleet.RoleMember, Capabilities: []string{"skill"},
 		Scopes: []merge.Scope{{Project: "web"}}, Expires: at(1000),
 	}, at(2))
-	for name, rec := range map[string]*merge.Record{"skill": &skill, "grant": statement} {
+	for name, rec := range map[string]*merge.Record{
+		"skill": &skill, "grant": statement,
+		"ban":        ban(t, f, root, fleet.Ban{Writer: admin.ID(), From: at(7), To: at(9), Stands: []merge.Hash{statement.Hash()}, Note: "n"}, at(9)),
+		"withdrawal": ban(t, f, admin, fleet.Ban{Kind: "skill", Digest: fleet.Digest(&skill), Content: [32]byte{1}}, at(9)),
+		"floor":      floor(t, f, admin, fleet.Floor{Section: skill.Key.Section(), Entries: entries(2, at(5))}, at(month+5)),
+		"succession": succession(t, f, member, newIdentity(t, 4), at(9)),
+	} {
 		encoded := rec.Encode()
 		if err := admissible(encoded, f); err != nil {
 			t.Fatalf("%s as it is: %v", name, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 
 	"github.com/fleetsync/fleetd/fleet"
+	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 )
 
@@ -29,16 +30,7 @@ var _ connmgr.ConnectionGater = (*gater)(nil)
 // isMember reports whether a peer belongs to the fleet now.
 func (g *gater) isMember(p peer.ID) bool {
 	m, ok := g.authority.Member(merge.InstanceID(p))
-	if !ok {
-		return false
-	}
-	now := time.Now().UnixMilli()
-	for _, grant := range m.Grants {
-		if grant.Expires.IsZero() || grant.Expires.Wall > now {
-			return true
-		}
-	}
-	return false
+	return ok && m.ActiveAt(hlc.Timestamp{Wall: time.Now().UnixMilli()})
 }
 
 // welcome reports whether a peer gets the protocols of members.

@@ -149,6 +149,10 @@ func (v *invitations) redeem(ctx context.Context, req fleet.JoinRequest, joiner 
 				m, ok := authority.ByName(name)
 				return ok && m.ID != joiner
 			},
+			Banned: func(id merge.InstanceID) bool {
+				_, banned := authority.Banned(id)
+				return banned
+			},
 			Seal: v.seal,
 		})
 		if err != nil {

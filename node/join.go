@@ -99,6 +99,8 @@ func joinAdvice(err error) error {
 	switch {
 	case errors.Is(err, fleet.ErrClock):
 		advice = "look at both clocks and set the one that is wrong; the ticket is still good"
+	case errors.Is(err, fleet.ErrBanned):
+		advice = "its key was revoked for good: initialise a new directory, which makes a new key, and join with that"
 	case errors.Is(err, fleet.ErrTicketUnknown), errors.Is(err, fleet.ErrProof):
 		advice = "ask for a new ticket: the inviter does not know this one"
 	case errors.Is(err, fleet.ErrTicketUsed):

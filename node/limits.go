@@ -95,8 +95,9 @@ const (
 	ticketAddrsMax = 8
 	// invitationsMax bounds the invitations that a node keeps.
 	invitationsMax = 64
-	// proofMax bounds the statements that a joiner is sent.
-	proofMax = 8
+	// proofMax bounds the statements that a joiner is sent, as its decoder does:
+	// keys that were replaced many times have long proofs.
+	proofMax = 128
 	// invitationKept is how long one that is over is still told apart from an
 	// unknown one.
 	invitationKept = 7 * 24 * time.Hour

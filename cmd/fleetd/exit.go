@@ -121,6 +121,7 @@ func knownErrors() []knownError {
 		{fleet.ErrTicketUsed, exitDenied, ask},
 		{fleet.ErrTicketExpired, exitDenied, ask},
 		{fleet.ErrProof, exitDenied, ask},
+		{fleet.ErrBanned, exitDenied, "join with a new data directory, which makes a new key"},
 		{fleet.ErrNameTaken, exitConflict, "choose another --name; fleetd members on a machine of the fleet shows those in use"},
 		{fleet.ErrNameFixed, exitDenied, "leave --name out: the ticket says the name"},
 		{fleet.ErrClock, exitError, "set the clock that is wrong, then join again: the ticket is still good"},
