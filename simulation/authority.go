@@ -45,18 +45,12 @@ func newAdmission(id merge.FleetID, shared *common) *admission {
 
 func (a *admission) Check(r *merge.Record) error { return fleet.Check(r, a.Fleet()) }
 
-func (a *admission) Judge(r *merge.Record) store.Reason {
-	if a.Authority.Judge(r).Admitted {
-		return 0
-	}
-	return store.ReasonAuthority
-}
+func (a *admission) Judge(r *merge.Record) store.Reason { return store.Reason(a.Authority.Judge(r).Cause) }
 
-func (a *admission) JudgeVersion(merge.Key, merge.Version) (reason store.Reason, sure bool) {
-	return 0, false
+func (a *admission) JudgeVersion(k merge.Key, v merge.Version) (reason store.Reason, sure bool) {
+	j, sure := a.Authority.JudgeVersion(k, v)
+	return store.Reason(j.Cause), sure
 }
-
-func (a *admission) Mark() [32]byte { return [32]byte{} }
 
 func (a *admission) Learn(r *merge.Record) bool {
 	if a.common != nil {

@@ -44,6 +44,10 @@ const (
 	FaultRollback        Fault = "rollback"         // a disk came back from a backup
 	FaultLateGrant       Fault = "late grant"       // a writer nobody knows yet
 	FaultStranger        Fault = "stranger"         // a writer who is never a member
+	FaultBan             Fault = "ban"              // a member was banned
+	FaultVoid            Fault = "void"             // what a member had written for a while was taken away
+	FaultWithdrawal      Fault = "withdrawal"       // so was a version by its content
+	FaultLift            Fault = "ban lifted"       // root gave back what the admin had taken away
 	FaultForgedHeads     Fault = "forged heads"     // of a hostile member: a greeting or a heartbeat that is not so
 	FaultForgedAnswer    Fault = "forged answer"    // an answer that is not so
 	FaultForgedRanges    Fault = "forged ranges"    // an answer about ranges that is not so
@@ -115,6 +119,8 @@ const (
 	SometimesBusy           Marker = "busy"
 	SometimesDenied         Marker = "write denied"
 	SometimesJudged         Marker = "outcome counted"
+	SometimesRetracted      Marker = "version taken away"
+	SometimesRestored       Marker = "version given back"
 )
 
 // Coverage counts what happened. It belongs to one goroutine.
@@ -201,7 +207,7 @@ func AllFaults() []Fault {
 		FaultMassJoin, FaultSharing, FaultNewerRecord, FaultNewerField, FaultNewerMessage,
 		FaultForgedHeads, FaultForgedAnswer, FaultForgedRanges, FaultForgedContent, FaultForgedRequest, FaultForgedRecord, FaultForgedGossip, FaultFlippedBits,
 		FaultReplay, FaultUnasked, FaultPoison, FaultEquivocation, FaultForgedBasis, FaultMadeUp, FaultFlood, FaultClaim,
-		FaultEndless, FaultPry, FaultMute, FaultNewerAlgorithm, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultSkew, FaultDrift,
+		FaultEndless, FaultPry, FaultMute, FaultNewerAlgorithm, FaultJoin, FaultRollback, FaultLateGrant, FaultStranger, FaultBan, FaultVoid, FaultWithdrawal, FaultLift, FaultSkew, FaultDrift,
 		FaultSlowDisk, FaultDiskRefused, FaultDiskDoubt, FaultDiskRead, FaultTwin,
 		FaultCorrupt, FaultThrottle, FaultOverflow, FaultClog, FaultFlap, FaultLossy, FaultLate, FaultBusy,
 	}...)
@@ -214,6 +220,6 @@ func AllMarkers() []Marker {
 		SometimesGossip, SometimesAnnounced, SometimesParked, SometimesParkedFuture, SometimesReleased,
 		SometimesConflict, SometimesDelete, SometimesRevival, SometimesTimeout, SometimesFastForward,
 		SometimesUnacknowledged, SometimesDamageNoticed, SometimesRefused, SometimesWithheld, SometimesPartWithheld, SometimesOwnRead, SometimesForeignRead,
-		SometimesRevised, SometimesReviseRefused, SometimesIncomplete, SometimesImport, SometimesBanished, SometimesBusy, SometimesDenied, SometimesJudged,
+		SometimesRevised, SometimesReviseRefused, SometimesIncomplete, SometimesImport, SometimesBanished, SometimesBusy, SometimesDenied, SometimesJudged, SometimesRetracted, SometimesRestored,
 	}
 }

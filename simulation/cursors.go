@@ -132,7 +132,7 @@ func heldBy(r *Replica, key merge.Key) (held []store.Held, err error) {
 }
 
 // hasReceived reports whether a store holds a version, or one that covers it,
-// or keeps it parked.
+// or keeps it parked or retracted.
 func hasReceived(s *store.Reader, key merge.Key, v merge.Version) (bool, error) {
 	held, err := s.Held(key)
 	if err != nil {
@@ -141,5 +141,9 @@ func hasReceived(s *store.Reader, key merge.Key, v merge.Version) (bool, error) 
 	if slices.ContainsFunc(held, func(h store.Held) bool { return h.Hash == v.Hash || merge.Covers(h.Version, v) }) {
 		return true, nil
 	}
-	return s.IsParked(key, v.Hash)
+	parked, err := s.IsParked(key, v.Hash)
+	if err != nil || parked {
+		return parked, err
+	}
+	return s.IsRetracted(key, v.Hash)
 }

@@ -23,12 +23,19 @@ func (c *Cluster) difference() (describe func() string, err error) {
 			return func() string { return c.apart(members, r) }, nil
 		}
 	}
+	extant := map[merge.Hash]bool{}
+	if len(c.model.takings) > 0 {
+		if err := members[0].eachHeld(func(_ merge.Key, v store.Held) { extant[v.Hash] = true }); err != nil {
+			return nil, err
+		}
+	}
+	exists := c.model.existing(extant)
 	for _, r := range members {
 		parked := ""
 		err := r.read(func(s *store.Reader) error {
 			return s.Parked(func(p store.Parked) (more bool) {
 				w := c.model.versions[p.Record.Hash()]
-				forGood := c.byStranger(p.Record.Envelope.LastWriterID) || w != nil && w.crafted
+				forGood := c.byStranger(p.Record.Envelope.LastWriterID) || w != nil && w.crafted || c.model.takenAway(&p.Record, exists)
 				if forGood && !r.isDueSoon(&p) {
 					return true
 				}

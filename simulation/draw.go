@@ -56,6 +56,7 @@ func NewPlanOf(seed uint64, replicas int) Plan {
 	p.with(newDice(seed, streamNewer), p.newer)
 	p.with(newDice(seed, streamHostile), p.hostile)
 	p.with(newDice(seed, streamLimits), p.limits)
+	p.with(newDice(seed, streamBans), p.bans)
 	p.plan.Steps = arrange(p.events)
 	return p.plan
 }

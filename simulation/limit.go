@@ -72,11 +72,18 @@ func (m *model) allows(rec *merge.Record) bool {
 func (r *Replica) permit(rec *merge.Record) error {
 	m := r.cluster.model
 	n := r.cluster.numberOf(rec.Envelope.LastWriterID)
+	judged := r.process.authority.Authority.Judge(rec)
+	if taken := !judged.Admitted && judged.Cause != fleet.CauseAuthority; taken && n >= 0 {
+		if !m.mayBeTakenAway(rec) {
+			r.cluster.fail(InvariantAuthority, "replica %d may not write %s %s, which nobody has taken away: %s", r.number, rec.Key, rec.Envelope.UpdatedHLC, judged.Reason)
+		}
+		r.cluster.cover.sometimes(SometimesDenied)
+		return fmt.Errorf("%w: %s", state.ErrDenied, judged.Reason)
+	}
 	if n < 0 || r.cluster.plan.Limits[n] == LimitNone {
 		return nil
 	}
 	_, known := r.process.authority.Member(rec.Envelope.LastWriterID)
-	judged := r.process.authority.Authority.Judge(rec)
 	switch allowed := m.allows(rec); {
 	case judged.Admitted && !allowed:
 		r.cluster.fail(InvariantAuthority, "replica %d may write %s %s, which its grant does not cover", r.number, rec.Key, rec.Envelope.UpdatedHLC)

@@ -64,7 +64,7 @@ func machineFaults() []Fault {
 // or the passing of time does all the same.
 func (a Act) needsMachine() bool {
 	switch a {
-	case ActPartition, ActAsymmetric, ActCutLine, ActDisconnect, ActAbsence, ActReturn, ActJump, ActGrant, ActAudit,
+	case ActPartition, ActAsymmetric, ActCutLine, ActDisconnect, ActAbsence, ActReturn, ActJump, ActGrant, ActBan, ActVoid, ActWithdraw, ActLift, ActAudit,
 		ActCorrupt, ActLossy, ActThrottle, ActClog, ActFlap, ActHoard, ActBusy:
 		return false
 	default:

@@ -26,6 +26,8 @@ type model struct {
 	// tainted are the keys of which a hostile member has made versions: replicas
 	// agree on what is held of them, and nothing more is owed.
 	tainted map[merge.Key]bool
+	// takings are what the admin has taken away.
+	takings []*taking
 }
 
 // issued is the newest stamp of a machine.
@@ -101,6 +103,9 @@ func (m *model) add(rec *merge.Record) *written {
 // committed checks what a store has taken in, and notes what it owes.
 func (m *model) committed(r *Replica, c *store.Commit) {
 	m.keepsTime(r)
+	if c.Path == store.PathRetract {
+		m.retracted(r, c)
+	}
 	for i := range c.Records {
 		rec := &c.Records[i]
 		stamp := rec.Envelope.UpdatedHLC
@@ -123,7 +128,8 @@ func (m *model) committed(r *Replica, c *store.Commit) {
 			m.acknowledged++
 			m.newest[r.number] = issued{stamp: stamp, process: r.started, durable: true}
 			m.observe(r, rec)
-		case r.process != nil && r.process.authority.Judge(rec) != 0:
+		case r.process != nil && r.process.authority.Judge(rec) != 0 && !m.mayBeTakenAway(rec):
+			// What was admitted before a ban came is taken away right after.
 			m.cluster.fail(InvariantAuthority, "replica %d merged %s of replica %d, which nothing admits", r.number, rec.Key, m.cluster.numberOf(rec.Envelope.LastWriterID))
 		case stamp.Wall > r.Now().Add(hlc.DriftMax).UnixMilli():
 			m.cluster.fail(InvariantClockDefence, "replica %d merged %s stamped %s, far ahead of its time", r.number, rec.Key, stamp)
@@ -177,8 +183,13 @@ func deletedMark(rec *merge.Record) string {
 // left of all acknowledged versions, and of those others that some replica
 // holds, ascending.
 func (m *model) expected(extant map[merge.Hash]bool) map[merge.Key][]merge.Version {
-	all := map[merge.Key][]*written{}
+	all, gone := map[merge.Key][]*written{}, map[merge.Key][]*written{}
+	exists := m.existing(extant)
 	for _, w := range m.order {
+		if len(m.takings) > 0 && m.takenAway(&w.record, exists) {
+			gone[w.record.Key] = append(gone[w.record.Key], w)
+			continue
+		}
 		if !w.acknowledged && !extant[w.record.Hash()] || !m.offered(&w.record) {
 			continue
 		}
@@ -188,11 +199,16 @@ func (m *model) expected(extant map[merge.Hash]bool) map[merge.Key][]merge.Versi
 		all[w.record.Key] = append(all[w.record.Key], w)
 	}
 	left := make(map[merge.Key][]merge.Version, len(all))
+	for key := range gone {
+		if all[key] == nil && !m.tainted[key] {
+			left[key] = nil // nobody may hold any of it
+		}
+	}
 	for key, versions := range all {
 		if m.tainted[key] {
 			continue
 		}
-		left[key] = m.resolve(versions)
+		left[key] = m.resolve(m.owed(versions, gone[key], extant))
 		if len(left[key]) > 1 {
 			m.cluster.cover.sometimes(SometimesConflict)
 		}

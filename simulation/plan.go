@@ -191,6 +191,10 @@ const (
 	ActFlaky      Act = "flaky disk" // each update of Replica fails with Count percent, For
 	ActDoubt      Act = "doubt"      // the next Count updates of Replica happen and fail
 	ActAudit      Act = "audit"      // everybody's cursors are checked
+	ActBan        Act = "ban"        // the first replica bans Replica, but for all of it that it holds without the Count newest
+	ActVoid       Act = "void"       // the same, up to now
+	ActWithdraw   Act = "withdraw"   // the first replica withdraws the content of skill Count
+	ActLift       Act = "lift"       // root takes the newest of these out of force
 	ActNewer      Act = "newer"      // Replica, of a later build, writes what this one does not know; Count says what
 	// What hostile members do. Count is a share of messages in percent where
 	// nothing else is said.

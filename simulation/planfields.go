@@ -128,13 +128,13 @@ func (a Act) hasPeer() bool {
 
 // hasKey reports whether Count is the number of a key.
 func (a Act) hasKey() bool {
-	return a == ActWrite || a == ActDelete || a == ActTwin || a == ActRead || a == ActRevise ||
+	return a == ActWithdraw || a == ActWrite || a == ActDelete || a == ActTwin || a == ActRead || a == ActRevise ||
 		a == ActPoison || a == ActEquivocate || a == ActForgeBasis
 }
 
 // everybody reports whether the act is about no replica in particular.
 func (a Act) everybody() bool {
-	return a == ActPartition || a == ActJump || a == ActAudit
+	return a == ActPartition || a == ActJump || a == ActAudit || a == ActWithdraw || a == ActLift
 }
 
 // Acts returns every act.
@@ -142,7 +142,7 @@ func Acts() []Act {
 	return append([]Act{
 		ActWrite, ActDelete, ActBurst, ActRead, ActRevise, ActImport, ActLarge, ActPrivate, ActForeign, ActJudge, ActSettle, ActTwin,
 		ActPartition, ActAsymmetric, ActCutLine, ActDisconnect, ActCrash, ActCrashWrite, ActAbsence, ActReturn, ActJump, ActJoin,
-		ActBackup, ActRollback, ActGrant, ActSkew, ActSlow, ActRefuse, ActFlaky, ActDoubt, ActAudit, ActUnreadable,
+		ActBackup, ActRollback, ActGrant, ActBan, ActVoid, ActWithdraw, ActLift, ActSkew, ActSlow, ActRefuse, ActFlaky, ActDoubt, ActAudit, ActUnreadable,
 		ActCorrupt, ActLossy, ActThrottle, ActClog, ActFlap, ActHoard, ActNewer, ActShare, ActBusy,
 		ActForgeHeads, ActForgeAnswers, ActForgeContents, ActForgeRequests, ActForgeRecords, ActForgeGossip, ActFlipBits, ActReplay,
 		ActUnasked, ActPoison, ActEquivocate, ActForgeBasis, ActMadeUp, ActFlood, ActClaim, ActEndless, ActPry, ActMute,

@@ -37,6 +37,9 @@ const (
 // streamLimits are the dice of what stores keep.
 const streamLimits uint64 = 1<<61 + 3
 
+// streamBans are the dice of what is taken away.
+const streamBans uint64 = 1<<61 + 4
+
 // dice draws decisions from a seed.
 type dice struct{ *rand.Rand }
 

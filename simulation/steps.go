@@ -27,7 +27,7 @@ func (c *Cluster) Do(s Step) {
 	case ActBusy:
 		c.makeBusy(r, s)
 	default:
-		if !c.doToNetwork(s) && !c.doToProcess(r, s) && !c.doToMachine(r, s) && !c.doHostile(r, s) {
+		if !c.doBan(r, s) && !c.doToNetwork(s) && !c.doToProcess(r, s) && !c.doToMachine(r, s) && !c.doHostile(r, s) {
 			c.work(r, s)
 		}
 	}

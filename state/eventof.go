@@ -20,7 +20,8 @@ const (
 	// payloadTurns is how many turns are counted in the image of a session.
 	payloadTurns = "turns"
 	// payloadRecord is a record that this build cannot show: of an unknown kind, or
-	// one that breaks the rules of its kind and is hidden from readers.
+	// one that breaks the rules of its kind and is hidden from readers, or one that
+	// the fleet's statements took away.
 	payloadRecord = "record"
 )
 
@@ -71,6 +72,12 @@ func eventOf(r *store.Reader, rec *merge.Record, sessionOf func(turn Turn) (*Ses
 	}
 	in.Type = Indexer{}.EventType(rec.Key.Kind, rec.Envelope.Deleted)
 	return in, nil
+}
+
+// goneEvent is the event of a record that the fleet's statements took away: it
+// shows which one, as a deletion that hides what was known of it.
+func goneEvent(rec *merge.Record) eventlog.AppendInput {
+	return stateEvent(Indexer{}.EventType(rec.Key.Kind, true), envelopeOf(rec.Envelope), map[string]any{payloadRecord: recordPayload(rec)})
 }
 
 // sessionEventOf is the event of a session as callers see it: a deleted one with

@@ -31,11 +31,15 @@ func (p *projection) fold(ctx context.Context, log eventlog.Log) error {
 // so none of them has to become a payload and back.
 func (p *projection) foldStore(ctx context.Context, log storeLog) error {
 	return log.each(ctx, p.lastSeq, func(r *store.Reader, e store.Event, rec *merge.Record) (more bool, err error) {
+		p.lastSeq = int64(e.Seq)
+		if e.Gone {
+			p.drop(rec.Key)
+			return true, nil
+		}
 		if rec, err = whole(r, rec); err != nil {
 			return false, err
 		}
 		p.applyRecord(rec)
-		p.lastSeq = int64(e.Seq)
 		return true, nil
 	})
 }

@@ -189,9 +189,14 @@ func (p *projection) applyOutcome(payload map[string]any) error {
 func (p *projection) hide(record map[string]any) error {
 	r := payloadReader{fields: record}
 	key := merge.Key{Kind: r.text("Kind"), Scope: r.scope("Scope"), ID: merge.NewID(r.texts("ID")...)}
-	if r.err != nil {
-		return r.err
+	if r.err == nil {
+		p.drop(key)
 	}
+	return r.err
+}
+
+// drop forgets the image of a record.
+func (p *projection) drop(key merge.Key) {
 	switch key.Kind {
 	case kindSession:
 		p.sessions.delete(key)
@@ -204,7 +209,6 @@ func (p *projection) hide(record map[string]any) error {
 	case kindOutcome:
 		p.outcomes.delete(key)
 	}
-	return nil
 }
 
 // applyRecord takes the image that a record of a store is, as apply takes that of

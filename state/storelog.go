@@ -35,9 +35,12 @@ func (l storeLog) Read(ctx context.Context, stream string, afterSeq int64, limit
 		return events, nil
 	}
 	err := l.each(ctx, afterSeq, func(r *store.Reader, e store.Event, rec *merge.Record) (bool, error) {
-		in, err := eventOf(r, rec, func(t Turn) (*Session, error) { return sessionAt(r, rec, t, e.Seq) })
-		if err != nil {
-			return false, err
+		in := goneEvent(rec)
+		if !e.Gone {
+			var err error
+			if in, err = eventOf(r, rec, func(t Turn) (*Session, error) { return sessionAt(r, rec, t, e.Seq) }); err != nil {
+				return false, err
+			}
 		}
 		events = append(events, eventlog.Event{
 			Stream: StateStream, Seq: int64(e.Seq), Time: in.Time, Type: in.Type, Payload: in.Payload,
