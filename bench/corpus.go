@@ -154,20 +154,16 @@ func put(st *store.Store, n int, record func(i int) (merge.Record, error)) (byte
 func (c *corpus) Check(r *merge.Record) error { return fleet.Check(r, c.fleet) }
 
 // Judge implements store.Judge.
-func (c *corpus) Judge(r *merge.Record) store.Reason {
-	if c.authority.Judge(r).Admitted {
-		return 0
-	}
-	return store.ReasonAuthority
-}
+func (c *corpus) Judge(r *merge.Record) store.Reason { return store.Reason(c.authority.Judge(r).Cause) }
 
 // JudgeVersion implements store.Judge.
-func (*corpus) JudgeVersion(merge.Key, merge.Version) (reason store.Reason, sure bool) {
-	return 0, false
+func (c *corpus) JudgeVersion(k merge.Key, v merge.Version) (reason store.Reason, sure bool) {
+	j, sure := c.authority.JudgeVersion(k, v)
+	return store.Reason(j.Cause), sure
 }
 
-// Mark implements store.Judge: nothing is taken away.
-func (*corpus) Mark() [32]byte { return [32]byte{} }
+// Mark implements store.Judge.
+func (c *corpus) Mark() [32]byte { return c.authority.Mark() }
 
 // Learn implements fleetsync.Admission: the statements are known from the start.
 func (*corpus) Learn(*merge.Record) bool { return false }

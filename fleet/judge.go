@@ -42,18 +42,19 @@ type Cause uint8
 
 // The causes. They are looked for in this order: banned, closed, authority,
 // which lie with the writer; floor, with the key; withdrawn, with the content.
-// Numbers may be stored; they are never reused.
+// Numbers are those that package store keeps for what waits; they are never
+// reused.
 const (
 	// CauseAuthority: no grant covers it, or its issuer may not state it.
 	CauseAuthority Cause = 1
 	// CauseBanned: the writer, or one that it succeeded, is banned.
-	CauseBanned Cause = 2
+	CauseBanned Cause = 3
 	// CauseFloor: its key was collected.
-	CauseFloor Cause = 3
+	CauseFloor Cause = 4
 	// CauseWithdrawn: this content was withdrawn.
-	CauseWithdrawn Cause = 4
+	CauseWithdrawn Cause = 5
 	// CauseClosed: the writer's key was succeeded by another.
-	CauseClosed Cause = 5
+	CauseClosed Cause = 6
 )
 
 const (

@@ -20,22 +20,18 @@ type admission struct {
 func (a *admission) Check(r *merge.Record) error { return fleet.Check(r, a.authority.Fleet()) }
 
 // Judge implements store.Judge.
-func (a *admission) Judge(r *merge.Record) store.Reason { return reasonOf(a.authority.Judge(r)) }
+func (a *admission) Judge(r *merge.Record) store.Reason {
+	return store.Reason(a.authority.Judge(r).Cause)
+}
 
 // JudgeVersion implements store.Judge.
-func (a *admission) JudgeVersion(merge.Key, merge.Version) (reason store.Reason, sure bool) {
-	return 0, false
+func (a *admission) JudgeVersion(k merge.Key, v merge.Version) (reason store.Reason, sure bool) {
+	j, sure := a.authority.JudgeVersion(k, v)
+	return store.Reason(j.Cause), sure
 }
 
 // Mark implements store.Judge.
-func (a *admission) Mark() [32]byte { return [32]byte{} }
-
-func reasonOf(j fleet.Judgement) store.Reason {
-	if j.Admitted {
-		return 0
-	}
-	return store.ReasonAuthority
-}
+func (a *admission) Mark() [32]byte { return a.authority.Mark() }
 
 // Learn implements fleetsync.Admission.
 func (a *admission) Learn(r *merge.Record) (changed bool) {
@@ -53,8 +49,12 @@ func (a *admission) admitLocal(r *merge.Record) error {
 	if err := a.Check(r); err != nil {
 		return err
 	}
-	if j := a.authority.Judge(r); !j.Admitted {
+	switch j := a.authority.Judge(r); {
+	case j.Admitted:
+		return nil
+	case j.Cause == fleet.CauseAuthority:
 		return fmt.Errorf("%s: ask an admin of the fleet for a grant", j.Reason)
+	default:
+		return fmt.Errorf("%s: ask an admin of the fleet", j.Reason)
 	}
-	return nil
 }

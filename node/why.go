@@ -51,6 +51,8 @@ func (c ParkedCounts) String() string {
 		{store.ReasonFuture, "ahead of time"},
 		{store.ReasonBanned, "of banned members"},
 		{store.ReasonFloor, "older than a delete that was collected"},
+		{store.ReasonWithdrawn, "withdrawn"},
+		{store.ReasonClosed, "of a key that was succeeded"},
 	} {
 		if n := c[r.reason]; n > 0 {
 			texts = append(texts, fmt.Sprintf("%d %s", n, r.text))

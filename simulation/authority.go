@@ -45,7 +45,9 @@ func newAdmission(id merge.FleetID, shared *common) *admission {
 
 func (a *admission) Check(r *merge.Record) error { return fleet.Check(r, a.Fleet()) }
 
-func (a *admission) Judge(r *merge.Record) store.Reason { return store.Reason(a.Authority.Judge(r).Cause) }
+func (a *admission) Judge(r *merge.Record) store.Reason {
+	return store.Reason(a.Authority.Judge(r).Cause)
+}
 
 func (a *admission) JudgeVersion(k merge.Key, v merge.Version) (reason store.Reason, sure bool) {
 	j, sure := a.Authority.JudgeVersion(k, v)

@@ -10,7 +10,7 @@ func (p *planner) bans() {
 	}
 	for range p.between(1, 3) {
 		n, at := 1+p.IntN(p.plan.Replicas-1), p.at()
-		act := pick(p.dice, ActBan, ActVoid, ActWithdraw)
+		act := pick(p.dice, ActBan, ActVoid, ActWithdraw, ActWithdraw)
 		s := Step{Act: act, Replica: n, Count: p.IntN(4)}
 		if act == ActWithdraw {
 			s.Replica, s.Count = 0, 2*p.IntN(p.keys) // skills have the even numbers

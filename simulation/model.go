@@ -131,7 +131,7 @@ func (m *model) committed(r *Replica, c *store.Commit) {
 		case r.process != nil && r.process.authority.Judge(rec) != 0 && !m.mayBeTakenAway(rec):
 			// What was admitted before a ban came is taken away right after.
 			m.cluster.fail(InvariantAuthority, "replica %d merged %s of replica %d, which nothing admits", r.number, rec.Key, m.cluster.numberOf(rec.Envelope.LastWriterID))
-		case stamp.Wall > r.Now().Add(hlc.DriftMax).UnixMilli():
+		case c.Path != store.PathRetract && stamp.Wall > r.Now().Add(hlc.DriftMax).UnixMilli():
 			m.cluster.fail(InvariantClockDefence, "replica %d merged %s stamped %s, far ahead of its time", r.number, rec.Key, stamp)
 		}
 	}

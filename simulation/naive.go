@@ -29,6 +29,15 @@ func (r *Replica) seen(rec *merge.Record, settles bool) (parents []merge.Hash, e
 		if own != nil {
 			parents = append(parents, own.Hash)
 		}
+		if err != nil {
+			return err
+		}
+		past, err := s.RetractedOf(rec.Key)
+		for i := range past {
+			if past[i].Writer == r.ID() { // a writer has seen what it wrote
+				parents = append(parents, past[i].Hash)
+			}
+		}
 		return err
 	})
 	return parents, err

@@ -86,7 +86,7 @@ func Decoders() map[string]func(b []byte) (again []byte, err error) {
 			if err != nil {
 				return nil, err
 			}
-			return appendParked(nil, &parkWrite{p, pack(&p.Record)}), nil
+			return appendParked(nil, &parkWrite{p, pack(&p.Record), false}), nil
 		},
 	}
 }

@@ -95,10 +95,10 @@ func (s *Store) part(b Batch) (*request, Batch) {
 			req.entries = append(req.entries, e)
 			continue
 		}
-		req.parks = append(req.parks, parkWrite{Parked{Record: e.rec, Reason: ReasonFuture, Path: b.Path, From: b.From}, e.packed})
+		req.parks = append(req.parks, parkWrite{Parked{Record: e.rec, Reason: ReasonFuture, Path: b.Path, From: b.From}, e.packed, false})
 	}
 	for len(b.Park) > 0 {
-		p := parkWrite{b.Park[0], pack(&b.Park[0].Record)}
+		p := parkWrite{b.Park[0], pack(&b.Park[0].Record), false}
 		p.Path, p.From = b.Path, b.From
 		if !fits(&p.Record, &p.packed) {
 			return req, b

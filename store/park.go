@@ -204,6 +204,8 @@ func (g *stage) park(req *request, p *parkWrite) error {
 			return err
 		}
 		p.From = earlier.From
+	case p.again:
+		return nil
 	case !g.hasRoom(p):
 		req.result.Refused++
 		return nil

@@ -243,7 +243,11 @@ func (s *Store) judgeSome(from []byte, judge Judge) (released []*request, stay i
 				return false
 			}
 			records++
-			if judge.Judge(&p.Record) != 0 || !s.observe(&p.Record) {
+			reason := judge.Judge(&p.Record)
+			if reason == 0 && !s.observe(&p.Record) {
+				reason = ReasonFuture
+			}
+			if reason != 0 && reason == p.Reason {
 				stay++
 				return true
 			}
@@ -251,9 +255,14 @@ func (s *Store) judgeSome(from []byte, judge Judge) (released []*request, stay i
 				released = append(released, newRequest(p.Path))
 			}
 			req := released[len(released)-1]
-			e := entry{rec: p.Record, packed: pack(&p.Record), parked: true}
-			size += recordBytes(&e.rec, &e.packed)
-			req.entries = append(req.entries, e)
+			packed := pack(&p.Record)
+			size += recordBytes(&p.Record, &packed)
+			if reason != 0 { // it stays, for another reason
+				p.Reason = reason
+				req.parks = append(req.parks, parkWrite{p, packed, true})
+				return true
+			}
+			req.entries = append(req.entries, entry{rec: p.Record, packed: packed, parked: true})
 			return true
 		})
 	})

@@ -54,6 +54,9 @@ type entry struct {
 type parkWrite struct {
 	Parked
 	packed packed
+	// again says that the record is parked already, for another reason; it counts
+	// only if it is still there.
+	again bool
 }
 
 // localWrite sets one row of m/local/; a nil value deletes it.

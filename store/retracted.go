@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/fleetsync/fleetd/merge"
 )
@@ -24,6 +25,13 @@ func (r *Reader) Retracted(fn func(k merge.Key, p Past) (more bool)) error {
 		return true
 	})
 	return errors.Join(failed, err)
+}
+
+// RetractedOf returns the versions in the history of a key that may not be held.
+// Errors: ErrCorrupt.
+func (r *Reader) RetractedOf(k merge.Key) ([]Past, error) {
+	past, err := r.past(k)
+	return slices.DeleteFunc(past, func(p Past) bool { return p.Retracted == 0 }), err
 }
 
 // RetractedCount is how many keys have retracted versions.

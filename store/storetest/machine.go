@@ -273,8 +273,13 @@ func (m *machine) reconsider(rt *rapid.T) {
 			slices.Compare(hashOf(a), hashOf(b)))
 	}
 	for _, p := range slices.SortedFunc(maps.Values(m.model.parked), byOrder) {
-		if m.unknown[p.Record.Envelope.LastWriterID] || m.ahead(p.Record) {
+		isUnknown := m.unknown[p.Record.Envelope.LastWriterID]
+		if isUnknown || m.ahead(p.Record) {
 			want.Parked++
+			if p.Reason = store.ReasonFuture; isUnknown {
+				p.Reason = store.ReasonAuthority
+			}
+			m.model.parked[p.Record.Hash()] = p
 			continue
 		}
 		want = want.Add(m.model.admit(p.Record))
