@@ -18,6 +18,8 @@
 //   - members are away for days or a year, join late and several at once, run a
 //     later build, stop sharing a family and begin again, or write before anybody
 //     knows that they may;
+//   - members are banned, also while they are apart and write on, what they wrote for a
+//     while is voided, contents are withdrawn, and root gives some of it back;
 //   - members lie: in greetings, answers, requests, records and gossip, by frames
 //     that are damaged, old, unasked or too many, and by silence.
 //
@@ -72,13 +74,10 @@
 // exist yet. Each comes with that code, as its own acts, faults and checks:
 //
 //	what                                      needs                            where it goes
-//	banned while offline, a ban lifted        fleet.ban, retraction            absence.go, authority.go; I4, I7
 //	absences round the floor of a section     fleet.floor                      absence.go has the lengths; I4
 //	a wiped or swapped disk, a rollback that  successor keys, the clone alarm  steps.go: what mute and cloned
 //	  writes at once, a live clone                                             stand for until then; I2, I3
 //	sessions, shared or not                   sharing.go of a family in a run  work.go, sharing.go
-//	forged answers for blobs                  a forger that knows hashes       forgery.go
-//	a damaged answer of range reconciliation  reconciliation                   forgery.go
 //
 // # Invariants
 //
@@ -98,8 +97,9 @@
 //     clock is led away from true time.
 //   - I7: no version is merged that the statements known there do not admit, or
 //     written that its writer's grant does not cover, by its time, its scopes and
-//     its families; and no other write is refused. What a grant covers the model
-//     says by itself.
+//     its families; and no other write is refused. What was taken away is held
+//     nowhere in the end, and what it had replaced is, where a history still had it. What a
+//     grant covers, and what was taken away, the model says by itself.
 //   - I8: each outcome that a store counts goes on by one from the last that it
 //     has, and the sums that agents read of a skill are those of its stores.
 //   - I9: the queues and maps that an engine keeps for its peers, and what a store

@@ -20,8 +20,8 @@ Written by ` + "`make mutants`" + `; do not edit. Each mutant is a fault that wa
 `
 
 const tableFoot = `
-Mutants that wait for the code that they break: reuse a sequence after a wipe, and fall back to the newest version only (with bans
-and retraction); collect a tombstone too early (with collection).
+Mutants that wait for the code that they break: reuse a sequence after a wipe (with successor keys); collect a tombstone too early
+(with collection).
 `
 
 // table is the page. It says nothing of time and machine, so that it changes
