@@ -17,8 +17,8 @@ import (
 // month is how much older than its floor a tombstone is, in milliseconds.
 const month = int64(fleet.FloorHorizonMin / time.Millisecond)
 
-// crowd is who appears in drawn statements: root, three who may be admins, three
-// who may be members, and keys that are new.
+// crowd is who appears in drawn statements: root, two who are mostly admins,
+// three who are mostly members, and keys that are mostly new.
 type crowd struct {
 	people []fleet.Identity
 	fleet  merge.FleetID
@@ -27,17 +27,18 @@ type crowd struct {
 
 func newCrowd(tb testing.TB) crowd {
 	tb.Helper()
-	c := crowd{people: make([]fleet.Identity, 10)}
+	c := crowd{people: make([]fleet.Identity, 9)}
 	for i := range c.people {
 		c.people[i] = newIdentity(tb, byte(i+1))
 	}
 	c.fleet = fleet.FleetIDOf(c.people[0].Public())
 	for _, p := range c.people {
-		for _, kind := range []string{"skill", "memory.x", "weather"} {
-			for _, scope := range []merge.Scope{{}, {Project: "web"}, {Project: "api", Workspace: "blue"}} {
-				for _, ms := range []int64{5 - month, 1, 7, 13, 25} {
-					c.probes = append(c.probes, write(tb, c.fleet, p, merge.Key{Kind: kind, Scope: scope, ID: "x"}, at(ms)))
-				}
+		for _, key := range []merge.Key{
+			{Kind: "skill", ID: "x"}, {Kind: "skill", Scope: merge.Scope{Project: "web"}, ID: "x"},
+			{Kind: "memory.x", Scope: merge.Scope{Project: "api", Workspace: "blue"}, ID: "x"}, {Kind: "weather", ID: "x"},
+		} {
+			for _, ms := range []int64{5 - month, 1, 7, 13, 25} {
+				c.probes = append(c.probes, write(tb, c.fleet, p, key, at(ms)))
 			}
 		}
 	}
@@ -48,9 +49,9 @@ func newCrowd(tb testing.TB) crowd {
 // names and times, so that they meet.
 func (c crowd) draw(rt *rapid.T) []*merge.Record {
 	count := rapid.IntRange(0, 18).Draw(rt, "statements")
-	var recs []*merge.Record
+	recs := c.drawBeginning(rt)
 	for range count {
-		issuer := c.people[rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8}).Draw(rt, "issuer")]
+		issuer := c.people[rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8}).Draw(rt, "issuer")]
 		stamp := at(rapid.Int64Range(1, 20).Draw(rt, "stamp"))
 		var rec merge.Record
 		var err error
@@ -61,7 +62,7 @@ func (c crowd) draw(rt *rapid.T) []*merge.Record {
 			if issuer.ID() == c.people[0].ID() {
 				continue // malformed
 			}
-			to := c.people[rapid.IntRange(1, len(c.people)-1).Draw(rt, "successor")]
+			to := c.people[rapid.SampledFrom([]int{1, 3, 4, 6, 6, 7, 7, 8, 8}).Draw(rt, "successor")]
 			if to.ID() == issuer.ID() {
 				continue
 			}
@@ -86,9 +87,31 @@ func (c crowd) draw(rt *rapid.T) []*merge.Record {
 	return recs
 }
 
+// drawBeginning draws grants that most others stand on.
+func (c crowd) drawBeginning(rt *rapid.T) []*merge.Record {
+	var recs []*merge.Record
+	for n := range 5 {
+		if rapid.IntRange(0, 3).Draw(rt, "not at first") == 0 {
+			continue
+		}
+		issuer, g := c.people[1], fleet.Grant{
+			Member: c.people[n+1].ID(), Name: string("abc"[n%3]), Role: fleet.RoleMember, Capabilities: []string{"*"}, Issued: at(-2 * month),
+		}
+		if n < 2 {
+			issuer, g.Role, g.Capabilities = c.people[0], fleet.RoleAdmin, nil
+		}
+		rec, err := fleet.SealGrant(c.fleet, issuer, g, at(int64(n)))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		recs = append(recs, &rec)
+	}
+	return recs
+}
+
 func (c crowd) drawGrant(rt *rapid.T) fleet.Grant {
 	g := fleet.Grant{
-		Member: c.people[rapid.IntRange(1, 7).Draw(rt, "member")].ID(),
+		Member: c.people[rapid.SampledFrom([]int{1, 2, 3, 3, 4, 5, 6}).Draw(rt, "member")].ID(),
 		Name:   rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "name"),
 		Role:   rapid.SampledFrom([]fleet.Role{fleet.RoleMember, fleet.RoleAdmin}).Draw(rt, "role"),
 	}

@@ -49,6 +49,36 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
+// BenchmarkJudgeBanned measures one judgement in a fleet of 100 members and 50
+// bans: of a member that is not banned, of one that a ban does not cover yet,
+// and of one below a thousand floors.
+func BenchmarkJudgeBanned(b *testing.B) {
+	s, _ := newLarge(b, 100)
+	var bans []*merge.Record
+	for i, m := range s.authority.Members()[:50] {
+		if m.ID != s.admin.ID() && m.ID != s.member.ID() {
+			bans = append(bans, ban(b, s.fleet, s.admin, fleet.Ban{Writer: m.ID, From: at(1000)}, at(int64(2000+i))))
+		}
+	}
+	learn(b, s.authority, bans...)
+	key := merge.Key{Kind: "skill", Scope: merge.Scope{Project: "web"}, ID: "deploy"}
+	measure := func(name string, rec *merge.Record) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if !s.authority.Judge(rec).Admitted {
+					b.Fatal("not admitted")
+				}
+			}
+		})
+	}
+	measure("not banned", write(b, s.fleet, s.member, key, at(50)))
+	learn(b, s.authority, ban(b, s.fleet, s.admin, fleet.Ban{Writer: s.member.ID(), From: at(1000)}, at(3000)))
+	measure("not yet banned", write(b, s.fleet, s.member, key, at(50)))
+	learn(b, s.authority, floor(b, s.fleet, s.admin, fleet.Floor{Section: key.Section(), Entries: entries(1000, at(1))}, at(month+1)))
+	measure("not below a floor", write(b, s.fleet, s.member, key, at(50)))
+}
+
 // BenchmarkLearn measures what a node of a fleet of 1,000 members does when it
 // starts, and when one more member joins.
 func BenchmarkLearn(b *testing.B) {

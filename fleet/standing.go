@@ -78,14 +78,14 @@ func (k *standing) grantAt(stamp hlc.Timestamp) *stated {
 }
 
 // struckBy returns the first ban that takes a statement by the key out of
-// force; nil when there is none. As an admin it is subject to root's bans
-// alone.
+// force; nil when there is none. As an admin, which is protected, it answers
+// for those alone whose role it has.
 func (k *standing) struckBy(st *stated, asAdmin bool) *stated {
 	shielded := false
 	for at := k; at != nil; at = at.predecessor {
 		shielded = shielded || at.protected
 		for _, b := range at.bans {
-			if (b.byRoot || !shielded && !asAdmin) && b.ban.strikes(st) {
+			if (b.byRoot || !shielded) && b.ban.strikes(st) {
 				return b
 			}
 		}

@@ -195,6 +195,45 @@ func TestAnAdminsBanEndsAtAnAdmin(t *testing.T) {
 	wantJudgement(t, s.authority, write(t, s.fleet, second, key, at(40)), "not admitted: writer banned from 1790000000035.0 on", fleet.CauseBanned)
 }
 
+// TestWhatAMemberHandedOverBeforeRootMadeItAnAdmin holds the corners in which a
+// key is an admin and has been handed over as a member.
+func TestWhatAMemberHandedOverBeforeRootMadeItAnAdmin(t *testing.T) {
+	s := newSmall(t)
+	second, third, guest := newIdentity(t, 5), newIdentity(t, 6), newIdentity(t, 7)
+	handedOver := succession(t, s.fleet, s.member, second, at(20))
+	admin := func(of fleet.Identity, from int64) *merge.Record {
+		return grant(t, s.fleet, s.root, fleet.Grant{Member: of.ID(), Name: "laptop", Role: fleet.RoleAdmin, Issued: at(from)}, at(30))
+	}
+	g := fleet.Grant{Member: guest.ID(), Name: "guest", Role: fleet.RoleMember}
+	learn(t, s.authority, handedOver, admin(s.member, 40))
+	// What root made of the old key later is not the successor's.
+	wantJudgement(t, s.authority, write(t, s.fleet, second, merge.Key{Kind: "weather", ID: "x"}, at(50)), "not admitted: grant lacks weather", fleet.CauseAuthority)
+	wantJudgement(t, s.authority, grant(t, s.fleet, second, g, at(50)), "not admitted: issuer is not an admin", fleet.CauseAuthority)
+	if m, _ := s.authority.Member(second.ID()); m.Role != fleet.RoleMember {
+		t.Errorf("the successor of a member is an %s", m.Role)
+	}
+	wantJudgement(t, s.authority, grant(t, s.fleet, s.member, g, at(50)), "admitted", 0)
+	wantJudgement(t, s.authority, write(t, s.fleet, s.member, merge.Key{Kind: "skill", ID: "x"}, at(50)),
+		"not admitted: its key was succeeded at 1790000000020.0", fleet.CauseClosed)
+
+	// Root's ban of the old key hits what the new one writes and hands over, and
+	// no statement that it makes as an admin.
+	learn(t, s.authority, admin(second, 40),
+		ban(t, s.fleet, s.root, fleet.Ban{Writer: s.member.ID(), From: at(45), Stands: []merge.Hash{handedOver.Hash()}}, at(60)))
+	wantJudgement(t, s.authority, write(t, s.fleet, second, merge.Key{Kind: "skill", ID: "x"}, at(50)),
+		"not admitted: writer banned from 1790000000045.0 on", fleet.CauseBanned)
+	wantJudgement(t, s.authority, grant(t, s.fleet, second, g, at(50)), "admitted", 0)
+	wantJudgement(t, s.authority, succession(t, s.fleet, second, third, at(50)), "admitted", 0)
+	wantJudgement(t, s.authority, succession(t, s.fleet, second, third, at(39)),
+		"not admitted: its issuer is banned, and the ban does not let it stand", fleet.CauseBanned)
+
+	// An admin's ban of the old key ends at the one that only root may ban.
+	fresh := newSmall(t)
+	learn(t, fresh.authority, handedOver, admin(second, 40),
+		ban(t, s.fleet, s.admin, fleet.Ban{Writer: s.member.ID(), From: at(25), Stands: []merge.Hash{handedOver.Hash()}}, at(60)))
+	wantJudgement(t, fresh.authority, succession(t, s.fleet, second, third, at(39)), "admitted", 0)
+}
+
 // TestABackDatedSuccessionOfABannedKey is why a ban without an end lists the
 // successions that stand: a thief of the key would close it from an earlier
 // stamp on, and so take away what its owner wrote.
