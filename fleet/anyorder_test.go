@@ -34,8 +34,10 @@ func newCrowd(tb testing.TB) crowd {
 	c.fleet = fleet.FleetIDOf(c.people[0].Public())
 	for _, p := range c.people {
 		for _, key := range []merge.Key{
-			{Kind: "skill", ID: "x"}, {Kind: "skill", Scope: merge.Scope{Project: "web"}, ID: "x"},
-			{Kind: "memory.x", Scope: merge.Scope{Project: "api", Workspace: "blue"}, ID: "x"}, {Kind: "weather", ID: "x"},
+			{Kind: "skill", ID: "x"},
+			{Kind: "skill", Scope: merge.Scope{Project: "web"}, ID: "x"},
+			{Kind: "memory.x", Scope: merge.Scope{Project: "api", Workspace: "blue"}, ID: "x"},
+			{Kind: "weather", ID: "x"},
 		} {
 			for _, ms := range []int64{5 - month, 1, 7, 13, 25} {
 				c.probes = append(c.probes, write(tb, c.fleet, p, key, at(ms)))

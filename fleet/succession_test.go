@@ -227,6 +227,14 @@ func TestWhatAMemberHandedOverBeforeRootMadeItAnAdmin(t *testing.T) {
 	wantJudgement(t, s.authority, succession(t, s.fleet, second, third, at(39)),
 		"not admitted: its issuer is banned, and the ban does not let it stand", fleet.CauseBanned)
 
+	// Nor is a key a member by a role that it did not inherit.
+	timed, heir := newIdentity(t, 8), newIdentity(t, 9)
+	learn(t, s.authority,
+		grant(t, s.fleet, s.root, fleet.Grant{Member: timed.ID(), Name: "timed", Role: fleet.RoleMember, Issued: at(10), Expires: at(30)}, at(10)),
+		grant(t, s.fleet, s.root, fleet.Grant{Member: timed.ID(), Name: "timed", Role: fleet.RoleAdmin, Issued: at(40)}, at(10)),
+		succession(t, s.fleet, timed, heir, at(20)))
+	wantJudgement(t, s.authority, succession(t, s.fleet, heir, third, at(50)), "not admitted: its issuer is not a member at its stamp", fleet.CauseAuthority)
+
 	// An admin's ban of the old key ends at the one that only root may ban.
 	fresh := newSmall(t)
 	learn(t, fresh.authority, handedOver, admin(second, 40),

@@ -49,6 +49,14 @@ func (s *signatures) Check(ctx context.Context, records []*merge.Record) []bool 
 // Unwelcome reports whether a peer gets no protocol of members.
 func (n *Node) Unwelcome(p peer.ID) bool { return !n.gater.welcome(p) }
 
+// LearnStatement takes a statement into account that is not stored.
+func (n *Node) LearnStatement(rec *merge.Record) (changed bool) { return n.admission.Learn(rec) }
+
+// AnswerJoin is what a joiner is told.
+func (n *Node) AnswerJoin(ctx context.Context, request []byte, joiner merge.InstanceID) fleet.JoinReply {
+	return n.answerJoin(ctx, request, peer.ID(joiner))
+}
+
 // ParseConfig applies the text of a configuration file.
 func (c *Config) ParseConfig(text []byte) error { return c.parse(text) }
 
