@@ -142,6 +142,24 @@ func TestASuccessionGoesNoWayBack(t *testing.T) {
 	wantJudgement(t, s.authority, succession(t, s.fleet, y, x, at(60)), "not admitted: its successor is no new key", fleet.CauseAuthority)
 }
 
+// TestASuccessorOfAnAdminHandsOverLater has an admin's successor hand over under
+// the stamp at which it came to be, before that by merge order: it was nobody
+// then, and what an admin hands over is not looked at again as a member's.
+func TestASuccessorOfAnAdminHandsOverLater(t *testing.T) {
+	s := newSmall(t)
+	n := byte(20)
+	for newIdentity(t, n).ID() > s.admin.ID() {
+		n++
+	}
+	second, third := newIdentity(t, n), newIdentity(t, 5)
+	learn(t, s.authority, succession(t, s.fleet, s.admin, second, at(20)))
+	early := succession(t, s.fleet, second, third, at(20))
+	if j := s.authority.Judge(early); j.Admitted || j.Cause != fleet.CauseAuthority {
+		t.Errorf("at the same stamp: %s", j)
+	}
+	wantJudgement(t, s.authority, succession(t, s.fleet, second, third, at(21)), "admitted", 0)
+}
+
 func TestALineageEnds(t *testing.T) {
 	s := newSmall(t)
 	last := s.member
