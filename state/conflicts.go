@@ -32,6 +32,28 @@ func (p *replica) Conflicts(ctx context.Context) ([]Conflict, error) {
 	return conflicts, nil
 }
 
+func (p *replica) Contested(ctx context.Context, keys ...merge.Key) (map[merge.Key]bool, error) {
+	contested := map[merge.Key]bool{}
+	err := p.view(ctx, func(r *store.Reader) error {
+		for _, key := range keys {
+			held, err := r.Held(key)
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				return fmt.Errorf("state: read %s: %w", key, err)
+			}
+			if len(held) > 1 {
+				contested[key] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return contested, nil
+}
+
+func (p *replica) Home() Scope { return p.home[0] }
+
 func (p *replica) Invalid(ctx context.Context) ([]Invalid, error) {
 	hidden := []Invalid{}
 	err := p.view(ctx, func(r *store.Reader) error {

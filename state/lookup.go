@@ -102,6 +102,29 @@ func scanIndexDown(r *store.Reader, fn func(rest []string, value []byte) (more b
 	return scanWith(r.IndexScanDown, fn, prefix)
 }
 
+// scanIndexAfter is scanIndex for the rows that lie after the components of after,
+// all of them when there are none.
+func scanIndexAfter(r *store.Reader, after []string, fn func(rest []string, value []byte) (more bool, err error), prefix ...string) error {
+	return scanWith(from(r.IndexScanAfter, prefix, after), fn, prefix)
+}
+
+// scanIndexDownAfter is scanIndexDown for the rows that lie before the components of
+// after.
+func scanIndexDownAfter(r *store.Reader, after []string, fn func(rest []string, value []byte) (more bool, err error), prefix ...string) error {
+	return scanWith(from(r.IndexScanDownAfter, prefix, after), fn, prefix)
+}
+
+// from makes a scan of a prefix begin after what follows that prefix.
+func from(
+	scan func(prefix, after store.IndexName, fn func(store.IndexName, []byte) bool) error, prefix, after []string,
+) func(store.IndexName, func(store.IndexName, []byte) bool) error {
+	place := store.IndexName("")
+	if len(after) > 0 {
+		place = store.NewIndexName(slices.Concat(prefix, after)...)
+	}
+	return func(name store.IndexName, fn func(store.IndexName, []byte) bool) error { return scan(name, place, fn) }
+}
+
 func scanWith(
 	scan func(store.IndexName, func(store.IndexName, []byte) bool) error,
 	fn func(rest []string, value []byte) (more bool, err error),

@@ -38,6 +38,32 @@ type RecallQuery struct {
 	Limit int
 }
 
+// MemoryPage selects a page of the live memory items, newest first, ties by ID and
+// then scope descending.
+type MemoryPage struct {
+	// Query is that of RecallQuery.
+	Query string
+	// Kind narrows to the items of one kind unless it is empty.
+	Kind string
+	// Scope narrows to exactly one scope, which may be the zero one; nil means all.
+	Scope *Scope
+	// After is where the page begins: after what lies there, or lay; nil for the
+	// first page.
+	After *MemoryPlace
+	// Limit caps the page; <= 0 means no cap.
+	Limit int
+}
+
+// MemoryPlace is the place of an item in the order of pages. It never changes.
+type MemoryPlace struct {
+	CreatedAt time.Time
+	ID        string
+	Scope     Scope
+}
+
+// Place is where the item lies in the order of pages.
+func (it *MemoryItem) Place() MemoryPlace { return MemoryPlace{it.CreatedAt, it.ID, it.Scope} }
+
 // MemoryStore persists and recalls memory items. It is safe for concurrent
 // use. Slices that it returns are never nil and belong to the caller.
 type MemoryStore interface {
@@ -69,6 +95,9 @@ type MemoryLibrary interface {
 	// List returns the live items of exactly one scope in the order of Recall;
 	// of one kind unless kind is empty.
 	List(ctx context.Context, scope Scope, kind string) ([]MemoryItem, error)
+	// Page returns the items of a page, and whether others follow. Of what
+	// matches it reads those alone, and one more.
+	Page(ctx context.Context, q MemoryPage) (items []MemoryItem, more bool, err error)
 	// DeleteIn is Delete for exactly this scope and ID. Errors: ErrNotFound,
 	// ErrDenied.
 	DeleteIn(ctx context.Context, scope Scope, id string) error

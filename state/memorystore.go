@@ -137,9 +137,9 @@ func (m memory) Recall(ctx context.Context, query RecallQuery) ([]MemoryItem, er
 		return nothing[MemoryItem](ctx, m.replica)
 	}
 	if scope == (Scope{}) {
-		return m.newest(ctx, query.Limit, matches, indexMemoryAll)
+		return m.newest(ctx, nil, query.Limit, matches, indexMemoryAll)
 	}
-	return m.newest(ctx, query.Limit, matches, indexMemoryIn, scopeID(scope))
+	return m.newest(ctx, nil, query.Limit, matches, indexMemoryIn, scopeID(scope))
 }
 
 func (m memory) List(ctx context.Context, scope Scope, kind string) ([]MemoryItem, error) {
@@ -148,15 +148,16 @@ func (m memory) List(ctx context.Context, scope Scope, kind string) ([]MemoryIte
 		return nothing[MemoryItem](ctx, m.replica)
 	}
 	matches := func(it *MemoryItem) bool { return kind == "" || it.Kind == kind }
-	return m.newest(ctx, 0, matches, indexMemoryIn, scopeID(scope))
+	return m.newest(ctx, nil, 0, matches, indexMemoryIn, scopeID(scope))
 }
 
 // newest returns the live items under a prefix of the index that match, newest
-// first, ties by id and then scope descending, at most limit (<= 0: all).
-func (m memory) newest(ctx context.Context, limit int, matches func(*MemoryItem) bool, prefix ...string) ([]MemoryItem, error) {
+// first, ties by id and then scope descending, at most limit (<= 0: all). They
+// begin after a place in the index, if any.
+func (m memory) newest(ctx context.Context, after []string, limit int, matches func(*MemoryItem) bool, prefix ...string) ([]MemoryItem, error) {
 	found := []MemoryItem{}
 	err := m.view(ctx, func(r *store.Reader) error {
-		return scanIndexDown(r, func(rest []string, _ []byte) (bool, error) {
+		return scanIndexDownAfter(r, after, func(rest []string, _ []byte) (bool, error) {
 			// What follows is TIME ID SCOPE, or TIME ID when SCOPE is in the prefix.
 			scope := prefix[len(prefix)-1]
 			if len(rest) == 3 {

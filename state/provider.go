@@ -36,6 +36,11 @@ type Replica interface {
 	// Conflicts lists the writes that lost to a concurrent one and that nobody
 	// has settled yet, in the order of their keys, losers of one key by stamp.
 	Conflicts(ctx context.Context) ([]Conflict, error)
+	// Contested tells which of some keys have a write that Conflicts lists. It
+	// reads those keys alone.
+	Contested(ctx context.Context, keys ...merge.Key) (map[merge.Key]bool, error)
+	// Home is the home scope: that of the sessions, and where looking up begins.
+	Home() Scope
 	// Log is the state stream: one event for each record that a write or a merge
 	// changed, its post-image as payload. Of a store on the disk it is compacted
 	// (eventlog.Compacted) and takes no appends.

@@ -79,12 +79,37 @@ type SkillStore interface {
 	Delete(ctx context.Context, idOrSlug string) error
 }
 
+// SkillPage selects a page of the live skills, by slug and then scope.
+type SkillPage struct {
+	// Query is that of SkillStore.Search.
+	Query string
+	// Scope narrows to exactly one scope, which may be the zero one; nil means all.
+	Scope *Scope
+	// After is where the page begins: after what lies there, or lay; nil for the
+	// first page.
+	After *SkillPlace
+	// Limit caps the page; <= 0 means no cap.
+	Limit int
+}
+
+// SkillPlace is the place of a skill in the order of pages. It never changes.
+type SkillPlace struct {
+	Slug  string
+	Scope Scope
+}
+
+// Place is where the skill lies in the order of pages.
+func (sk *Skill) Place() SkillPlace { return SkillPlace{sk.Slug, sk.Scope} }
+
 // SkillLibrary is what this implementation offers beyond SkillStore.
 type SkillLibrary interface {
 	SkillStore
 	// GetIn returns the live skill of exactly this scope and slug. Errors:
 	// ErrNotFound, ErrIncomplete as Get.
 	GetIn(ctx context.Context, scope Scope, slug string) (Skill, error)
+	// Page returns the skills of a page, and whether others follow. Of what
+	// matches it reads those alone, and one more.
+	Page(ctx context.Context, q SkillPage) (skills []Skill, more bool, err error)
 	// DeleteIn is Delete for exactly this scope and slug. Errors: ErrNotFound,
 	// ErrDenied.
 	DeleteIn(ctx context.Context, scope Scope, slug string) error

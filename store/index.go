@@ -86,20 +86,41 @@ func (r *Reader) Index(components ...string) ([]byte, error) {
 // returns false. The empty prefix stands for all rows. The value is valid
 // during the call. Errors: ErrCorrupt.
 func (r *Reader) IndexScan(prefix IndexName, fn func(name IndexName, value []byte) (more bool)) error {
-	return r.indexScan(prefix, false, fn)
+	return r.indexScan(prefix, "", false, fn)
 }
 
 // IndexScanDown is IndexScan in descending order.
 func (r *Reader) IndexScanDown(prefix IndexName, fn func(name IndexName, value []byte) (more bool)) error {
-	return r.indexScan(prefix, true, fn)
+	return r.indexScan(prefix, "", true, fn)
 }
 
-func (r *Reader) indexScan(prefix IndexName, reverse bool, fn func(IndexName, []byte) bool) error {
+// IndexScanAfter is IndexScan over what lies after a name, which begins with the
+// components of prefix and need not be there: so a list is read in pages.
+func (r *Reader) IndexScanAfter(prefix, after IndexName, fn func(name IndexName, value []byte) (more bool)) error {
+	return r.indexScan(prefix, after, false, fn)
+}
+
+// IndexScanDownAfter is IndexScanDown over what lies before a name, as
+// IndexScanAfter.
+func (r *Reader) IndexScanDownAfter(prefix, after IndexName, fn func(name IndexName, value []byte) (more bool)) error {
+	return r.indexScan(prefix, after, true, fn)
+}
+
+// indexScan scans from the place after a name on; from the first row on when it
+// is empty.
+func (r *Reader) indexScan(prefix, after IndexName, reverse bool, fn func(IndexName, []byte) bool) error {
 	begin := []byte(prefixIndex)
 	if prefix != "" {
 		begin = append(append(begin, prefix...), 0)
 	}
-	return scan(r.tx, begin, nil, reverse, func(key, value []byte) (bool, error) {
+	var from []byte
+	if after != "" {
+		from = append([]byte(prefixIndex), after...)
+		if !reverse {
+			from = append(from, 0) // the first name after it
+		}
+	}
+	return scan(r.tx, begin, from, reverse, func(key, value []byte) (bool, error) {
 		return fn(IndexName(key[len(prefixIndex):]), value), nil
 	})
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,6 +139,15 @@ func wantIndex(t *testing.T, s *store.Store, count uint64, want ...string) {
 		for i := range down {
 			if down[i] != up[len(up)-1-i] {
 				t.Errorf("descending %q is not the reverse of %q", down, up)
+			}
+		}
+		for i, word := range up {
+			var above, below []string
+			place := store.NewIndexName(append([]string{"word"}, strings.Split(word, " ")...)...)
+			err = errors.Join(err, r.IndexScanAfter("word", place, add(&above)), r.IndexScanDownAfter("word", place, add(&below)))
+			slices.Reverse(below)
+			if diff := cmp.Diff(up, slices.Concat(below, up[i:i+1], above)); diff != "" {
+				t.Errorf("the index before and after %q (-want +got):\n%s", word, diff)
 			}
 		}
 		value, errCount := r.Index("count", "memory")
