@@ -345,9 +345,10 @@ func TestNothingIsServedThatIsNotDescribed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// MCP describes itself, to those who speak it.
+		// MCP describes itself, to those who speak it, and what huma registers passes
+		// through segment.go.
 		for _, found := range regexp.MustCompile(`\.Handle(Func)?\(.*`).FindAllString(string(text), -1) {
-			if !strings.Contains(strings.ToLower(found), "mcp") {
+			if !strings.Contains(strings.ToLower(found), "mcp") && path != "segment.go" {
 				t.Errorf("%s registers %s", path, found)
 			}
 		}

@@ -55,7 +55,7 @@ func newHandler(backend Backend, cfg Config) *handler {
 		h.log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Version.SchemaVersion = wire.SchemaVersion
-	h.api = humago.New(h.mux, openAPI())
+	h.api = humago.New(segments{h.mux}, openAPI())
 	h.api.UseMiddleware(strictly)
 	about{backend: backend, version: cfg.Version, openapi: func() []byte { return h.openapi }}.register(h)
 	replica := backend.State()
@@ -95,14 +95,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The mux redirects what is not clean, in HTML; a client of this API that
 	// asks for it made a mistake.
 	escaped := r.URL.EscapedPath()
-	next, pattern := h.mux.Handler(r)
+	routed := routable(r)
+	next, pattern := h.mux.Handler(routed)
 	switch {
 	case escaped != path.Clean(escaped):
 		writeProblem(w, noRoute(r))
 	case pattern == "":
 		writeProblem(w, unrouted(next, r))
 	default:
-		h.mux.ServeHTTP(w, r)
+		h.mux.ServeHTTP(w, routed)
 	}
 }
 

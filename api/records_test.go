@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/fleetsync/fleetd/api"
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/state"
 )
 
 func slugs(list wire.SkillList) []string {
@@ -182,16 +184,24 @@ func TestMemoryIsWrittenRecalledAndDeleted(t *testing.T) {
 }
 
 func TestEveryIDCanBeAddressed(t *testing.T) {
-	h := api.NewHandler(newBackend(t), api.Config{})
+	b := newBackend(t)
+	h := api.NewHandler(b, api.Config{})
 	for _, id := range []string{
-		"a/b", "../x", "a b", "a%2Fb", "50%", "a?b=c#d", "技能", "ü", "a+b", "//", `a\b`, "a;b", strings.Repeat("x", 256),
+		"a/b", "../x", "a b", "a%2Fb", "50%", "a?b=c#d", "技能", "ü", "a+b", "//", `a\b`, "/", ".", "..", "...", "a//b", "a/", "/a", "/.", "./..", "a/../b", "%2F", "%00", "a;b", strings.Repeat("x", 256),
 	} {
 		path := "/v1/memory/" + strings.ReplaceAll(url.PathEscape(id), ".", "%2E")
 		in, err := json.Marshal(wire.MemoryWrite{Content: "of " + id})
 		if err != nil {
 			t.Fatal(err)
 		}
-		decode[wire.MemoryReply](t, ask(t, h, "PUT", path, string(in)), http.StatusOK)
+		if id == "." || id == ".." { // the API makes none such, and other programs do
+			refused(t, ask(t, h, "PUT", path, string(in)), wire.CodeInvalid)
+			if _, err := b.state.Memory().Write(t.Context(), state.MemoryItem{ID: id, Content: "of " + id}); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			decode[wire.MemoryReply](t, ask(t, h, "PUT", path, string(in)), http.StatusOK)
+		}
 		got := decode[wire.MemoryReply](t, ask(t, h, "GET", path, ""), http.StatusOK)
 		if got.ID != id || got.Content != "of "+id {
 			t.Errorf("%q gave item %q of content %q", id, got.ID, got.Content)
@@ -199,5 +209,24 @@ func TestEveryIDCanBeAddressed(t *testing.T) {
 		if a := ask(t, h, "DELETE", path, ""); a.status != http.StatusNoContent {
 			t.Errorf("%q: delete: status %d", id, a.status)
 		}
+		versions := decode[wire.History](t, ask(t, h, "GET", path+"/versions", ""), http.StatusOK)
+		same := decode[wire.History](t, ask(t, h, "GET", strings.Replace(path, "/memory/", "/records/memory/", 1)+"/versions", ""), http.StatusOK)
+		if diff := cmp.Diff(versions, same); diff != "" || len(versions.Versions) != 2 {
+			t.Errorf("%q: %d versions, by the path of records (-memory +records):\n%s", id, len(versions.Versions), diff)
+		}
+		if got := refused(t, ask(t, h, "GET", path, ""), wire.CodeNotFound); !strings.Contains(got.Detail, fmt.Sprintf("%.60q", id)) {
+			t.Errorf("%q: %s", id, got.Detail)
+		}
 	}
+}
+
+// TestWhatIsNoPathIsStillNone although an id may be an escaped slash.
+func TestWhatIsNoPathIsStillNone(t *testing.T) {
+	h := api.NewHandler(newBackend(t), api.Config{})
+	for _, path := range []string{
+		"/v1/memory/", "/v1/memory//versions", "/v1/memory/../skills", "/v1/memory/.", "/%2F/memory", "/v1/%2F/x", "/v1/memory/a/%2F", "//v1/memory",
+	} {
+		refused(t, ask(t, h, "GET", path, ""), wire.CodeNoRoute)
+	}
+	refused(t, ask(t, h, "PATCH", "/v1/memory/%2F", ""), wire.CodeMethod)
 }
