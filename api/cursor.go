@@ -63,8 +63,54 @@ func pageOf[T any](list string, all []T, limit int, after func(T) bool, place fu
 	return all[:limit], writeCursor(list, place(all[limit-1]))
 }
 
+// The lists of memory items and skills, as their cursors name them. The tools of
+// package mcp page by the same cursors.
+const (
+	memoryCursor = "memory"
+	skillCursor  = "skills"
+)
+
+// MemoryCursor is the cursor of the items after a place.
+func MemoryCursor(p state.MemoryPlace) string {
+	return writeCursor(memoryCursor, append([]string{timePlace(p.CreatedAt), p.ID}, scopePlace(p.Scope)...))
+}
+
+// MemoryPlace reads a cursor of the list of memory items; nil for the empty one.
+// Errors: a *wire.Problem.
+func MemoryPlace(cursor string) (*state.MemoryPlace, error) {
+	place, err := readCursor(memoryCursor, cursor, 5)
+	if place == nil || err != nil {
+		return nil, err
+	}
+	created, err := readTime(memoryCursor, place[0])
+	if err != nil {
+		return nil, err
+	}
+	return &state.MemoryPlace{CreatedAt: created, ID: place[1], Scope: placeScope(place[2:])}, nil
+}
+
+// SkillCursor is the cursor of the skills after a place.
+func SkillCursor(p state.SkillPlace) string {
+	return writeCursor(skillCursor, append([]string{p.Slug}, scopePlace(p.Scope)...))
+}
+
+// SkillPlace reads a cursor of the list of skills; nil for the empty one. Errors:
+// a *wire.Problem.
+func SkillPlace(cursor string) (*state.SkillPlace, error) {
+	place, err := readCursor(skillCursor, cursor, 4)
+	if place == nil || err != nil {
+		return nil, err
+	}
+	return &state.SkillPlace{Slug: place[0], Scope: placeScope(place[1:])}, nil
+}
+
 // scopePlace is a scope as part of a place.
 func scopePlace(s state.Scope) []string { return []string{s.Instance, s.Project, s.Workspace} }
+
+// placeScope is the inverse of scopePlace.
+func placeScope(place []string) state.Scope {
+	return state.Scope{Instance: place[0], Project: place[1], Workspace: place[2]}
+}
 
 // timePlace is a time as part of a place, and readTime its inverse.
 func timePlace(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

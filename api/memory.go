@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -76,56 +75,27 @@ type memoryListInput struct {
 
 type memoryListOutput struct{ Body wire.MemoryList }
 
-const memoryCursor = "memory"
-
 func (m memory) list(ctx context.Context, in *memoryListInput) (*memoryListOutput, error) {
-	place, err := readCursor(memoryCursor, in.Cursor, 5)
+	after, err := MemoryPlace(in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	var after func(state.MemoryItem) bool
-	if place != nil {
-		created, err := readTime("memory", place[0])
-		if err != nil {
-			return nil, err
-		}
-		last := state.MemoryItem{CreatedAt: created, ID: place[1], Scope: state.Scope{Instance: place[2], Project: place[3], Workspace: place[4]}}
-		after = func(it state.MemoryItem) bool { return newerFirst(it, last) > 0 }
+	page := state.MemoryPage{Query: in.Query, Kind: in.Kind, After: after, Limit: in.Limit}
+	if scope, scoped := in.scope(); scoped {
+		page.Scope = &scope
 	}
-	// Recall takes the zero scope for every scope, knows no kind and no place: what
-	// it cannot narrow is narrowed here, and then the limit has to wait.
-	scope, scoped := in.scope()
-	recallLimit := 0
-	if in.Limit > 0 && in.Kind == "" && !scoped && place == nil {
-		recallLimit = in.Limit + 1 // one more tells whether there is another page
-	}
-	found, err := m.library.Recall(ctx, state.RecallQuery{Query: in.Query, Scope: scope, Limit: recallLimit})
+	found, more, err := m.library.Page(ctx, page)
 	if err != nil {
 		return nil, err
 	}
-	kept := found[:0]
-	for _, it := range found {
-		if (in.Kind == "" || it.Kind == in.Kind) && (!scoped || it.Scope == scope) {
-			kept = append(kept, it)
-		}
+	list := wire.MemoryList{SchemaVersion: wire.SchemaVersion, Items: make([]wire.MemoryItem, 0, len(found))}
+	for i := range found {
+		list.Items = append(list.Items, wireMemory(found[i]))
 	}
-	page, next := pageOf(memoryCursor, kept, in.Limit, after, func(it state.MemoryItem) []string {
-		return append([]string{timePlace(it.CreatedAt), it.ID}, scopePlace(it.Scope)...)
-	})
-	list := wire.MemoryList{SchemaVersion: wire.SchemaVersion, Items: make([]wire.MemoryItem, 0, len(page)), NextCursor: next}
-	for _, it := range page {
-		list.Items = append(list.Items, wireMemory(it))
+	if more {
+		list.NextCursor = MemoryCursor(found[len(found)-1].Place())
 	}
 	return &memoryListOutput{list}, nil
-}
-
-// newerFirst is the order of Recall.
-func newerFirst(a, b state.MemoryItem) int {
-	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID), compareScopes(b.Scope, a.Scope))
-}
-
-func compareScopes(a, b state.Scope) int {
-	return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Workspace, b.Workspace))
 }
 
 type memoryGetInput struct {

@@ -1,12 +1,10 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/merge"
@@ -59,65 +57,27 @@ type skillListInput struct {
 
 type skillListOutput struct{ Body wire.SkillList }
 
-const skillCursor = "skills"
-
 func (s skills) list(ctx context.Context, in *skillListInput) (*skillListOutput, error) {
-	place, err := readCursor(skillCursor, in.Cursor, 4)
+	after, err := SkillPlace(in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	var after func(state.Skill) bool
-	if place != nil {
-		last := state.Skill{Slug: place[0], Scope: state.Scope{Instance: place[1], Project: place[2], Workspace: place[3]}}
-		after = func(sk state.Skill) bool { return bySlug(sk, last) > 0 }
+	page := state.SkillPage{Query: in.Query, After: after, Limit: in.Limit}
+	if scope, scoped := in.scope(); scoped {
+		page.Scope = &scope
 	}
-	found, err := s.search(ctx, in, place == nil)
+	found, more, err := s.library.Page(ctx, page)
 	if err != nil {
 		return nil, err
 	}
-	page, next := pageOf(skillCursor, found, in.Limit, after, func(sk state.Skill) []string {
-		return append([]string{sk.Slug}, scopePlace(sk.Scope)...)
-	})
-	list := wire.SkillList{SchemaVersion: wire.SchemaVersion, Skills: make([]wire.Skill, 0, len(page)), NextCursor: next}
-	for _, sk := range page {
-		list.Skills = append(list.Skills, wireSkill(sk))
+	list := wire.SkillList{SchemaVersion: wire.SchemaVersion, Skills: make([]wire.Skill, 0, len(found))}
+	for i := range found {
+		list.Skills = append(list.Skills, wireSkill(found[i]))
+	}
+	if more {
+		list.NextCursor = SkillCursor(found[len(found)-1].Place())
 	}
 	return &skillListOutput{list}, nil
-}
-
-// search returns the skills that match in the order of their keys, which never
-// changes, unlike that of their ids. begins says that a limit counts from the
-// first on: then there are enough for it, and one more if there are more.
-func (s skills) search(ctx context.Context, in *skillListInput, begins bool) ([]state.Skill, error) {
-	const scopes = 16 // that one slug is in, at the end of a search that is cut
-	scope, scoped := in.scope()
-	limit := 0
-	if in.Limit > 0 && begins && !scoped {
-		limit = in.Limit + scopes
-	}
-	found, err := s.library.Search(ctx, in.Query, limit)
-	if err != nil {
-		return nil, err
-	}
-	if limit > 0 && len(found) == limit {
-		// The last slug may be cut in another order than ours.
-		last := found[len(found)-1].Slug
-		found = slices.DeleteFunc(found, func(sk state.Skill) bool { return sk.Slug == last })
-		if len(found) <= in.Limit {
-			if found, err = s.library.Search(ctx, in.Query, 0); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if scoped {
-		found = slices.DeleteFunc(found, func(sk state.Skill) bool { return sk.Scope != scope })
-	}
-	slices.SortFunc(found, bySlug)
-	return found, nil
-}
-
-func bySlug(a, b state.Skill) int {
-	return cmp.Or(cmp.Compare(a.Slug, b.Slug), compareScopes(a.Scope, b.Scope))
 }
 
 type skillGetInput struct {

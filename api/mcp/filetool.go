@@ -143,13 +143,13 @@ func (s *Server) writeFile(ctx context.Context, path filePath, text, source stri
 
 // described tells of files.
 func (s *Server) described(ctx context.Context, items ...state.MemoryItem) ([]File, error) {
-	in, err := s.conflicts(ctx)
+	in, err := s.conflicts(ctx, keysOf(items, keyOfMemory)...)
 	if err != nil {
 		return nil, err
 	}
 	files := make([]File, 0, len(items))
 	for _, it := range items {
-		files = append(files, File{it.ID, len(it.Content), it.Incomplete, s.provenance(it.Envelope, in[memoryKey(it.Scope, it.ID)])})
+		files = append(files, File{it.ID, len(it.Content), it.Incomplete, s.provenance(it.Envelope, in[keyOfMemory(it)])})
 	}
 	return files, nil
 }

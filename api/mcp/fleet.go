@@ -54,7 +54,7 @@ type Conflict struct {
 // ConflictIndex is the conflicts that nobody has settled, by key.
 type ConflictIndex struct {
 	Conflicts []Conflict `json:"conflicts"`
-	page
+	counted
 }
 
 func fleetTools() []*tool {
@@ -84,8 +84,8 @@ func fleetStatus(ctx context.Context, c *call) (result, error) {
 		Conflicts: st.Conflicts, Parked: st.Parked, Wanted: st.WantedBlobs, Members: []Member{},
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s\nthis machine is %s; %d records, %s, %s to come\n",
-		st.Verdict, st.Name, st.Records, plural(st.Conflicts, "conflict", "conflicts"), plural(st.WantedBlobs, "text", "texts"))
+	fmt.Fprintf(&text, "%s\nthis machine is %s; %s, %s, %s to come\n",
+		st.Verdict, st.Name, plural(int(st.Records), "record", "records"), plural(st.Conflicts, "conflict", "conflicts"), plural(st.WantedBlobs, "text", "texts"))
 	for _, m := range st.Members {
 		out.Members = append(out.Members, Member{m.ID, m.Name, m.State, m.Behind, m.Ahead, m.Since, m.Why})
 		text.WriteString(strings.TrimSpace(fmt.Sprintf("%s: %s %s", m.Name, m.State, m.Why)) + "\n")
@@ -98,7 +98,7 @@ func fleetConflicts(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	index := ConflictIndex{Conflicts: []Conflict{}, page: page{Total: len(found)}}
+	index := ConflictIndex{Conflicts: []Conflict{}, counted: counted{Total: len(found)}}
 	text := newLines(c.args.number("limit", limitDefault))
 	for i := range found {
 		conflict := Conflict{

@@ -35,7 +35,7 @@ type History struct {
 	ID       string     `json:"id"`
 	Scope    wire.Scope `json:"scope"`
 	Versions []Version  `json:"versions"`
-	page
+	counted
 }
 
 func (s *Server) version(v *state.Version) Version {
@@ -94,7 +94,7 @@ func (c *call) history(
 	if err != nil {
 		return result{}, err
 	}
-	h := History{Kind: kind, ID: id, Scope: wireScope(scope), Versions: []Version{}, page: page{Total: len(versions)}}
+	h := History{Kind: kind, ID: id, Scope: wireScope(scope), Versions: []Version{}, counted: counted{Total: len(versions)}}
 	for i := range versions {
 		if known, ok := scopeOf(&versions[i]); ok {
 			h.Scope = wireScope(known)

@@ -44,7 +44,7 @@ func (s *Server) memoryEntry(it state.MemoryItem, in conflicts) MemoryEntry {
 	return MemoryEntry{
 		ID: it.ID, Kind: it.Kind, Snippet: snippet(it.Content), Bytes: len(it.Content), Scope: wireScope(it.Scope), Source: it.Source,
 		CreatedAt: it.CreatedAt, Incomplete: it.Incomplete, Version: versionOf(it.Envelope),
-		Provenance: s.provenance(it.Envelope, in[memoryKey(it.Scope, it.ID)]),
+		Provenance: s.provenance(it.Envelope, in[keyOfMemory(it)]),
 	}
 }
 
@@ -79,7 +79,7 @@ func (c *call) memoryOf(ctx context.Context) (state.MemoryItem, error) {
 	}
 	it, err := c.findMemory(ctx, c.args.text("id"), scope, scoped)
 	if errors.Is(err, state.ErrIncomplete) {
-		in, errConflicts := c.conflicts(ctx)
+		in, errConflicts := c.conflicts(ctx, keyOfMemory(it))
 		if errConflicts != nil {
 			return it, errConflicts
 		}

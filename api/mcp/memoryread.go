@@ -3,9 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/fleetsync/fleetd/api"
 	"github.com/fleetsync/fleetd/api/wire"
@@ -24,79 +22,53 @@ func listMemory(ctx context.Context, c *call) (result, error) {
 	return c.memoryIndex(ctx, "", "nothing is remembered here")
 }
 
-// memoryIndex answers with the index of the items that a call selects.
+// memoryIndex answers with a page of the index of the items that a call selects.
 func (c *call) memoryIndex(ctx context.Context, query, none string) (result, error) {
-	found, err := c.selectMemory(ctx, query)
+	limit := min(c.args.number("limit", limitDefault), limitMax)
+	found, more, err := c.selectMemory(ctx, query, limit)
 	if err != nil {
 		return result{}, err
 	}
-	in, err := c.conflicts(ctx)
+	in, err := c.conflicts(ctx, keysOf(found, keyOfMemory)...)
 	if err != nil {
 		return result{}, err
 	}
-	begin, err := memoryPlace(found, c.args.text("cursor"))
-	if err != nil {
-		return result{}, err
-	}
-	index := MemoryIndex{Items: []MemoryEntry{}, page: page{Total: len(found)}}
-	text := newLines(c.args.number("limit", limitDefault))
-	for _, it := range found[begin:] {
+	index := MemoryIndex{Items: []MemoryEntry{}}
+	text := newLines(limit)
+	for _, it := range found {
 		e := c.memoryEntry(it, in)
 		if !text.add("%s (%s)%s %s -- %s", api.Named(e.ID), e.kindText(), scopeText(it.Scope), e.Snippet, e.Provenance) {
-			last := index.Items[len(index.Items)-1]
-			index.Cursor = last.CreatedAt.Format(time.RFC3339Nano) + "/" + last.ID
+			more = true
 			break
 		}
 		index.Items = append(index.Items, e)
 	}
-	index.Returned = len(index.Items)
-	switch {
-	case index.Total == 0:
+	index.Returned, index.More = len(index.Items), more
+	if index.Returned == 0 {
 		return result{index, none}, nil
-	case index.Cursor != "" && query == "":
-		return result{index, text.end("%d of %d; cursor %s gets the next. memory_get reads one in full.", index.Returned, index.Total, index.Cursor)}, nil
-	case index.Cursor != "":
-		index.Cursor = "" // a search is narrowed, not paged
-		return result{index, text.end("%d of %d; more words in the query narrow it. memory_get reads one in full.", index.Returned, index.Total)}, nil
 	}
-	return result{index, text.end("%s. memory_get reads one in full.", plural(index.Returned, "item", "items"))}, nil
+	if more && query == "" { // a search is narrowed, not paged
+		index.Cursor = api.MemoryCursor(found[index.Returned-1].Place())
+	}
+	return result{index, text.end("%s. memory_get reads one in full.", index.said("item", "items"))}, nil
 }
 
-// selectMemory returns the items that match, newest first.
-func (c *call) selectMemory(ctx context.Context, query string) ([]state.MemoryItem, error) {
+// selectMemory returns the first items that match, newest first, and whether
+// there are others.
+func (c *call) selectMemory(ctx context.Context, query string, limit int) (found []state.MemoryItem, more bool, err error) {
 	scope, scoped, err := c.args.scope()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	found, err := c.node.State().MemoryLibrary().Recall(ctx, state.RecallQuery{Query: query, Scope: scope})
+	after, err := api.MemoryPlace(c.args.text("cursor"))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	// Recall takes the zero scope for every scope, and knows no kind.
-	kind := c.args.text("kind")
-	return slices.DeleteFunc(found, func(it state.MemoryItem) bool {
-		return kind != "" && it.Kind != kind || scoped && it.Scope != scope
-	}), nil
-}
-
-// memoryPlace returns where the items after a cursor begin. The item itself may
-// be gone meanwhile. Errors: a *wire.Problem.
-func memoryPlace(found []state.MemoryItem, cursor string) (int, error) {
-	if cursor == "" {
-		return 0, nil
+	page := state.MemoryPage{Query: query, Kind: c.args.text("kind"), After: after, Limit: limit}
+	if scoped {
+		page.Scope = &scope
 	}
-	text, id, _ := strings.Cut(cursor, "/")
-	created, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return 0, api.NewProblem(wire.CodeInvalid, fmt.Sprintf("cursor is %.80q, no cursor: take next_cursor of the last result as it is", cursor))
-	}
-	i := slices.IndexFunc(found, func(it state.MemoryItem) bool {
-		return it.CreatedAt.Before(created) || it.CreatedAt.Equal(created) && it.ID < id
-	})
-	if i < 0 {
-		return len(found), nil
-	}
-	return i, nil
+	return c.node.State().MemoryLibrary().Page(ctx, page)
 }
 
 func getMemory(ctx context.Context, c *call) (result, error) {
@@ -104,7 +76,7 @@ func getMemory(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	in, err := c.conflicts(ctx)
+	in, err := c.conflicts(ctx, keyOfMemory(it))
 	if err != nil {
 		return result{}, err
 	}

@@ -74,7 +74,7 @@ func (c *call) writtenMemory(ctx context.Context, it state.MemoryItem) (result, 
 	if err != nil {
 		return result{}, err
 	}
-	in, err := c.conflicts(ctx)
+	in, err := c.conflicts(ctx, keyOfMemory(written))
 	if err != nil {
 		return result{}, err
 	}
@@ -88,7 +88,7 @@ func (s *Server) memoryConflict(ctx context.Context, scope state.Scope, id strin
 	if errGet != nil {
 		return err
 	}
-	in, errConflicts := s.conflicts(ctx)
+	in, errConflicts := s.conflicts(ctx, keyOfMemory(current))
 	if errConflicts != nil {
 		return err
 	}

@@ -26,27 +26,10 @@ type Provenance struct {
 // conflicts are the keys of records that have a write which lost.
 type conflicts map[merge.Key]bool
 
-func (s *Server) conflicts(ctx context.Context) (conflicts, error) {
-	found, err := s.node.State().Conflicts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	keys := conflicts{}
-	for _, c := range found {
-		keys[c.Key] = true
-	}
-	return keys, nil
-}
-
-// ofSession reports whether a session or, with a turn's id, a turn is in
-// conflict. All are in the home scope, so the id tells them apart.
-func (c conflicts) ofSession(kind string, id ...string) bool {
-	for key := range c {
-		if key.Kind == kind && key.ID == merge.NewID(id...) {
-			return true
-		}
-	}
-	return false
+// conflicts looks up the records of a result alone: a fleet may have many others
+// that are in conflict.
+func (s *Server) conflicts(ctx context.Context, keys ...merge.Key) (conflicts, error) {
+	return s.node.State().Contested(ctx, keys...)
 }
 
 // provenance tells that of a record by its envelope.
@@ -69,6 +52,19 @@ func (p Provenance) String() string {
 
 func memoryKey(scope state.Scope, id string) merge.Key {
 	return merge.Key{Kind: "memory", Scope: scope, ID: merge.NewID(id)}
+}
+
+func keyOfMemory(it state.MemoryItem) merge.Key { return memoryKey(it.Scope, it.ID) }
+
+func keyOfSkill(sk state.Skill) merge.Key { return skillKey(sk.Scope, sk.Slug) }
+
+// keysOf returns the keys of records.
+func keysOf[T any](records []T, key func(T) merge.Key) []merge.Key {
+	keys := make([]merge.Key, 0, len(records))
+	for _, rec := range records {
+		keys = append(keys, key(rec))
+	}
+	return keys
 }
 
 func skillKey(scope state.Scope, slug string) merge.Key {

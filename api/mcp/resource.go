@@ -1,16 +1,15 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/fleetsync/fleetd/api"
+	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/state"
 )
 
@@ -92,60 +91,69 @@ func (r resources) subscribe(_ context.Context, req *sdk.SubscribeRequest) error
 	return nil
 }
 
-// list returns a page of the resources, by URI. The cursor is the last URI of the
-// page before.
+// list returns a page of the resources: the memory items, newest first, and then
+// the skills by slug. The cursor is that of the one list or of the other.
 func (r resources) list(ctx context.Context, cursor string) (*sdk.ListResourcesResult, error) {
-	all, err := r.all(ctx)
+	res := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}}
+	res.CacheScope = cachePrivate
+	skill, err := api.SkillPlace(cursor)
+	if r.options.covers(groupMemory) && skill == nil {
+		var item *state.MemoryPlace
+		if item, err = api.MemoryPlace(cursor); err == nil {
+			err = r.listMemory(ctx, res, item)
+		}
+	}
+	if err == nil && res.NextCursor == "" && r.options.covers(groupSkill) {
+		err = r.listSkills(ctx, res, skill)
+	}
 	if err != nil {
 		return nil, rpcError(err)
 	}
-	res := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}}
-	res.CacheScope = cachePrivate
-	begin, found := slices.BinarySearchFunc(all, cursor, func(r *sdk.Resource, uri string) int { return cmp.Compare(r.URI, uri) })
-	if found {
-		begin++
-	}
-	all = all[begin:]
-	if len(all) > resourcesPage {
-		all = all[:resourcesPage]
-		res.NextCursor = all[len(all)-1].URI
-	}
-	res.Resources = append(res.Resources, all...)
 	return res, nil
 }
 
-func (r resources) all(ctx context.Context) ([]*sdk.Resource, error) {
-	var all []*sdk.Resource
-	if r.options.covers(groupMemory) {
-		found, err := r.node.State().MemoryLibrary().Recall(ctx, state.RecallQuery{})
-		if err != nil {
-			return nil, err
-		}
-		for _, it := range found {
-			name := it.ID
-			if it.Kind != "" {
-				name = it.Kind + " " + it.ID
-			}
-			all = append(all, &sdk.Resource{
-				URI: address{schemeMemory, it.Scope, it.ID}.String(), Name: name, Title: snippet(it.Content), MIMEType: "text/plain",
-				Size: int64(len(it.Content)), Description: r.provenance(it.Envelope, false).String(),
-			})
-		}
+func (r resources) listMemory(ctx context.Context, res *sdk.ListResourcesResult, after *state.MemoryPlace) error {
+	page, more, err := r.node.State().MemoryLibrary().Page(ctx, state.MemoryPage{After: after, Limit: resourcesPage})
+	if err != nil {
+		return err
 	}
-	if r.options.covers(groupSkill) {
-		found, err := r.node.State().SkillLibrary().Search(ctx, "", 0)
-		if err != nil {
-			return nil, err
+	for _, it := range page {
+		name := it.ID
+		if it.Kind != "" {
+			name = it.Kind + " " + it.ID
 		}
-		for _, sk := range found {
-			all = append(all, &sdk.Resource{
-				URI: address{schemeSkill, sk.Scope, sk.Slug}.String(), Name: sk.Slug, Title: sk.Name, MIMEType: markdown,
-				Size: int64(len(sk.Body)), Description: describe(sk),
-			})
-		}
+		res.Resources = append(res.Resources, &sdk.Resource{
+			URI: address{schemeMemory, it.Scope, it.ID}.String(), Name: name, Title: snippet(it.Content), MIMEType: "text/plain",
+			Size: int64(len(it.Content)), Description: r.provenance(it.Envelope, false).String(),
+		})
 	}
-	slices.SortFunc(all, func(a, b *sdk.Resource) int { return cmp.Compare(a.URI, b.URI) })
-	return all, nil
+	if more {
+		res.NextCursor = api.MemoryCursor(page[len(page)-1].Place())
+	}
+	return nil
+}
+
+// listSkills fills what room a page has left.
+func (r resources) listSkills(ctx context.Context, res *sdk.ListResourcesResult, after *state.SkillPlace) error {
+	room := resourcesPage - len(res.Resources)
+	if room == 0 {
+		res.NextCursor = api.SkillCursor(state.SkillPlace{}) // before the first
+		return nil
+	}
+	page, more, err := r.node.State().SkillLibrary().Page(ctx, state.SkillPage{After: after, Limit: room})
+	if err != nil {
+		return err
+	}
+	for _, sk := range page {
+		res.Resources = append(res.Resources, &sdk.Resource{
+			URI: address{schemeSkill, sk.Scope, sk.Slug}.String(), Name: sk.Slug, Title: sk.Name, MIMEType: markdown,
+			Size: int64(len(sk.Body)), Description: describe(sk),
+		})
+	}
+	if more {
+		res.NextCursor = api.SkillCursor(page[len(page)-1].Place())
+	}
+	return nil
 }
 
 // read returns the text of a record, byte for byte.
@@ -180,6 +188,9 @@ func (r resources) read(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk
 
 // rpcError tells a problem where there is no tool result to tell it in.
 func rpcError(err error) error {
-	p := api.ProblemOf(err)
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("%s: %s; next: %s", p.Code, p.Error(), nextOf(p.Code))}
+	p, code := api.ProblemOf(err), int64(jsonrpc.CodeInternalError)
+	if p.Code == wire.CodeInvalid {
+		code = jsonrpc.CodeInvalidParams
+	}
+	return &jsonrpc.Error{Code: code, Message: fmt.Sprintf("%s: %s; next: %s", p.Code, p.Error(), nextOf(p.Code))}
 }

@@ -72,7 +72,13 @@ func TestAResourceThatIsNoneIsRefused(t *testing.T) {
 
 func TestALongListOfResourcesComesInPages(t *testing.T) {
 	n := newNode(t)
-	const items = 1203
+	// The page that the items end on has room for one of the skills.
+	const items, skills = 999, 2
+	for i := range skills {
+		if _, err := n.replica.Skills().Upsert(t.Context(), state.Skill{Slug: fmt.Sprintf("s%d", i), Body: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for i := range items {
 		if _, err := n.replica.Memory().Write(t.Context(), state.MemoryItem{ID: fmt.Sprintf("m%04d", i), Content: "x"}); err != nil {
 			t.Fatal(err)
@@ -95,7 +101,8 @@ func TestALongListOfResourcesComesInPages(t *testing.T) {
 		}
 		params.Cursor = list.NextCursor
 	}
-	if len(slices.Compact(uris)) != items || pages != 3 || !slices.IsSorted(uris) {
+	slices.Sort(uris)
+	if len(slices.Compact(uris)) != items+skills || pages != 3 {
 		t.Errorf("%d resources in %d pages", len(uris), pages)
 	}
 }
@@ -125,6 +132,38 @@ func TestTheCursorOfAListLeadsThroughAllOfIt(t *testing.T) {
 	}
 	if len(seen) != items {
 		t.Errorf("memory_list led to %d items, want %d", len(seen), items)
+	}
+}
+
+// TestTheCursorsOfSkillListsLeadThroughAllOfThem also where slugs are in several
+// scopes.
+func TestTheCursorsOfSkillListsLeadThroughAllOfThem(t *testing.T) {
+	n := newNode(t)
+	for i := range 30 {
+		for _, scope := range []state.Scope{{}, {Project: "p"}} {
+			if _, err := n.replica.Skills().Upsert(t.Context(), state.Skill{Slug: fmt.Sprintf("s%02d", i), Body: "x", Scope: scope}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	a := connect(t, mcp.New(n, mcp.Config{}), mcp.Options{})
+	for project, want := range map[string]int{"": 60, "p": 30} {
+		seen, in := map[string]bool{}, args{"limit": 7}
+		if project != "" {
+			in["project"] = project
+		}
+		for {
+			index, text := call[mcp.SkillIndex](t, a, "skill_list", in)
+			for _, e := range index.Skills {
+				seen[e.Slug+" in "+e.Scope.Project] = true
+			}
+			if !index.More {
+				break
+			}
+			contains(t, text, "7 skills, and there are more; cursor "+index.Cursor+" gets the next")
+			in["cursor"] = index.Cursor
+		}
+		expect(t, "skills that the pages have", want, len(seen))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fleetsync/fleetd/api"
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/state"
 )
 
@@ -26,7 +27,7 @@ type Session struct {
 // SessionIndex is the sessions of the home scope, the last used first.
 type SessionIndex struct {
 	Sessions []Session `json:"sessions"`
-	page
+	counted
 }
 
 // Turn is one turn of a session.
@@ -54,14 +55,22 @@ type Transcript struct {
 func (s *Server) session(ses state.Session, in conflicts) Session {
 	return Session{
 		ID: ses.ID, Title: ses.Title, Model: ses.Model, CreatedAt: ses.CreatedAt, UpdatedAt: ses.UpdatedAt,
-		Provenance: s.provenance(ses.Envelope, in.ofSession("session", ses.ID)),
+		Provenance: s.provenance(ses.Envelope, in[s.sessionKey(ses)]),
 	}
+}
+
+func (s *Server) sessionKey(ses state.Session) merge.Key {
+	return merge.Key{Kind: "session", Scope: s.node.State().Home(), ID: merge.NewID(ses.ID)}
+}
+
+func (s *Server) turnKey(t state.Turn) merge.Key {
+	return merge.Key{Kind: "session.turn", Scope: s.node.State().Home(), ID: merge.NewID(t.SessionID, t.ID)}
 }
 
 func (s *Server) turn(t state.Turn, in conflicts) Turn {
 	return Turn{
 		ID: t.ID, SessionID: t.SessionID, Seq: t.Seq, Role: t.Role, Content: t.Content, CreatedAt: t.CreatedAt, Incomplete: t.Incomplete,
-		Provenance: s.provenance(t.Envelope, in.ofSession("session.turn", t.SessionID, t.ID)),
+		Provenance: s.provenance(t.Envelope, in[s.turnKey(t)]),
 	}
 }
 
@@ -82,13 +91,14 @@ func listSessions(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	in, err := c.conflicts(ctx)
+	slices.SortStableFunc(found, func(a, b state.Session) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	limit := c.args.number("limit", limitDefault)
+	in, err := c.conflicts(ctx, keysOf(found[:min(len(found), limit, limitMax)], c.sessionKey)...)
 	if err != nil {
 		return result{}, err
 	}
-	slices.SortStableFunc(found, func(a, b state.Session) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
-	index := SessionIndex{Sessions: []Session{}, page: page{Total: len(found)}}
-	text := newLines(c.args.number("limit", limitDefault))
+	index := SessionIndex{Sessions: []Session{}, counted: counted{Total: len(found)}}
+	text := newLines(limit)
 	for _, ses := range found {
 		out := c.session(ses, in)
 		if !text.add("%s %s -- last used %s, %s", api.Named(out.ID), snippet(out.Title), out.UpdatedAt.Format("2006-01-02 15:04 MST"), out.Provenance) {
@@ -106,25 +116,17 @@ func sessionTurns(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	in, err := c.conflicts(ctx)
-	if err != nil {
-		return result{}, err
-	}
 	after := int64(c.args.number("after", 0))
 	found = slices.DeleteFunc(found, func(t state.Turn) bool { return t.Seq <= after })
 	out := Transcript{SessionID: id, Turns: []Turn{}}
-	limit := min(max(c.args.number("limit", limitDefault), 1), limitMax)
+	found, out.NextAfter = turnsOfPage(found, min(max(c.args.number("limit", limitDefault), 1), limitMax))
+	in, err := c.conflicts(ctx, keysOf(found, c.turnKey)...)
+	if err != nil {
+		return result{}, err
+	}
 	var text strings.Builder
-	size := 0
-	for i, t := range found {
-		// Turns of one seq stay together: the next page begins after a seq.
-		begins := i > 0 && t.Seq != found[i-1].Seq
-		if begins && (i >= limit || size+len(t.Content) > turnBytesMax) {
-			out.NextAfter = found[i-1].Seq
-			break
-		}
+	for _, t := range found {
 		turn := c.turn(t, in)
-		size += len(t.Content)
 		out.Turns = append(out.Turns, turn)
 		content := shown(t.Content)
 		if t.Incomplete {
@@ -137,6 +139,20 @@ func sessionTurns(ctx context.Context, c *call) (result, error) {
 		fmt.Fprintf(&text, "; after %d gets the next", out.NextAfter)
 	}
 	return result{out, text.String()}, nil
+}
+
+// turnsOfPage cuts turns to a page of at most limit, and returns the seq that the
+// next one begins after; 0 when there is none. Turns of one seq stay together.
+func turnsOfPage(turns []state.Turn, limit int) (page []state.Turn, next int64) {
+	size := 0
+	for i, t := range turns {
+		begins := i > 0 && t.Seq != turns[i-1].Seq
+		if begins && (i >= limit || size+len(t.Content) > turnBytesMax) {
+			return turns[:i], turns[i-1].Seq
+		}
+		size += len(t.Content)
+	}
+	return turns, 0
 }
 
 func appendTurn(ctx context.Context, c *call) (result, error) {

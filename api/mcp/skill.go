@@ -55,7 +55,7 @@ func (s *Server) skillEntry(sk state.Skill, in conflicts) SkillEntry {
 		ID: sk.ID, Slug: sk.Slug, Name: sk.Name, Description: describe(sk), Scope: wireScope(sk.Scope), Tags: append([]string{}, sk.Tags...),
 		Revision: sk.Version, Uses: sk.Uses, Wins: sk.Wins, Confidence: state.WilsonLowerBound(sk.Wins, sk.Uses), Bytes: len(sk.Body),
 		UpdatedAt: sk.UpdatedAt, Incomplete: sk.Incomplete, Version: versionOf(sk.Envelope),
-		Provenance: s.provenance(sk.Envelope, in[skillKey(sk.Scope, sk.Slug)]),
+		Provenance: s.provenance(sk.Envelope, in[keyOfSkill(sk)]),
 	}
 }
 
@@ -103,7 +103,7 @@ func (c *call) skillOf(ctx context.Context) (state.Skill, error) {
 	}
 	sk, err := c.findSkill(ctx, c.args.text("slug"), scope, scoped)
 	if errors.Is(err, state.ErrIncomplete) {
-		in, errConflicts := c.conflicts(ctx)
+		in, errConflicts := c.conflicts(ctx, keyOfSkill(sk))
 		if errConflicts != nil {
 			return sk, errConflicts
 		}

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/fleetsync/fleetd/api"
@@ -23,43 +22,53 @@ func listSkills(ctx context.Context, c *call) (result, error) {
 	return c.skillIndex(ctx, "", "there are no skills here")
 }
 
-// skillIndex answers with the index of the skills that a call selects.
+// skillIndex answers with a page of the index of the skills that a call selects.
 func (c *call) skillIndex(ctx context.Context, query, none string) (result, error) {
-	scope, scoped, err := c.args.scope()
+	limit := min(c.args.number("limit", limitDefault), limitMax)
+	found, more, err := c.selectSkills(ctx, query, limit)
 	if err != nil {
 		return result{}, err
 	}
-	found, err := c.node.State().SkillLibrary().Search(ctx, query, 0)
+	in, err := c.conflicts(ctx, keysOf(found, keyOfSkill)...)
 	if err != nil {
 		return result{}, err
 	}
-	in, err := c.conflicts(ctx)
-	if err != nil {
-		return result{}, err
-	}
-	found = slices.DeleteFunc(found, func(sk state.Skill) bool { return scoped && sk.Scope != scope })
-	index := SkillIndex{Skills: []SkillEntry{}, page: page{Total: len(found)}}
-	text := newLines(c.args.number("limit", limitDefault))
-	for _, sk := range found[skillPlace(found, c.args.text("cursor")):] {
+	index := SkillIndex{Skills: []SkillEntry{}}
+	text := newLines(limit)
+	for _, sk := range found {
 		e := c.skillEntry(sk, in)
 		if !text.add("%s%s %s -- revision %d, %s, %s", api.Named(e.Slug), scopeText(sk.Scope), e.Description, e.Revision, e.evidence(), e.Provenance) {
-			last := index.Skills[len(index.Skills)-1]
-			index.Cursor = last.Slug + "/" + last.ID
+			more = true
 			break
 		}
 		index.Skills = append(index.Skills, e)
 	}
-	index.Returned = len(index.Skills)
-	switch {
-	case index.Total == 0:
+	index.Returned, index.More = len(index.Skills), more
+	if index.Returned == 0 {
 		return result{index, none}, nil
-	case index.Cursor != "" && query == "":
-		return result{index, text.end("%d of %d; cursor %s gets the next. skill_get reads one in full.", index.Returned, index.Total, index.Cursor)}, nil
-	case index.Cursor != "":
-		index.Cursor = "" // a search is narrowed, not paged
-		return result{index, text.end("%d of %d; more words in the query narrow it. skill_get reads one in full.", index.Returned, index.Total)}, nil
 	}
-	return result{index, text.end("%s. skill_get reads one in full.", plural(index.Returned, "skill", "skills"))}, nil
+	if more && query == "" { // a search is narrowed, not paged
+		index.Cursor = api.SkillCursor(found[index.Returned-1].Place())
+	}
+	return result{index, text.end("%s. skill_get reads one in full.", index.said("skill", "skills"))}, nil
+}
+
+// selectSkills returns the first skills that match, by slug and then scope, and
+// whether there are others.
+func (c *call) selectSkills(ctx context.Context, query string, limit int) (found []state.Skill, more bool, err error) {
+	scope, scoped, err := c.args.scope()
+	if err != nil {
+		return nil, false, err
+	}
+	after, err := api.SkillPlace(c.args.text("cursor"))
+	if err != nil {
+		return nil, false, err
+	}
+	page := state.SkillPage{Query: query, After: after, Limit: limit}
+	if scoped {
+		page.Scope = &scope
+	}
+	return c.node.State().SkillLibrary().Page(ctx, page)
 }
 
 // evidence says how a skill worked out.
@@ -71,26 +80,12 @@ func (e *SkillEntry) evidence() string {
 	return text
 }
 
-// skillPlace returns where the skills after a cursor begin: they are by slug and
-// then id. A slug has no slash.
-func skillPlace(found []state.Skill, cursor string) int {
-	slug, id, _ := strings.Cut(cursor, "/")
-	if slug == "" {
-		return 0
-	}
-	i := slices.IndexFunc(found, func(sk state.Skill) bool { return sk.Slug > slug || sk.Slug == slug && sk.ID > id })
-	if i < 0 {
-		return len(found)
-	}
-	return i
-}
-
 func getSkill(ctx context.Context, c *call) (result, error) {
 	sk, err := c.skillOf(ctx)
 	if err != nil {
 		return result{}, err
 	}
-	in, err := c.conflicts(ctx)
+	in, err := c.conflicts(ctx, keyOfSkill(sk))
 	if err != nil {
 		return result{}, err
 	}

@@ -73,8 +73,8 @@ func TestSkillsExtension(t *testing.T) {
 	want := map[string]any{
 		"name": "say-hello", "description": "Greets: <people>.", "metadata": map[string]any{"version": "2", "n": 3.0}, "allowed-tools": []any{"a", "b"},
 	}
-	expect(t, "URI", "skill://say-hello/SKILL.md", list.Skills[1].URI)
-	expect(t, "frontmatter", want, list.Skills[1].Frontmatter)
+	expect(t, "URI", "skill://say-hello/SKILL.md", list.Skills[0].URI)
+	expect(t, "frontmatter", want, list.Skills[0].Frontmatter)
 }
 
 // describesWhatIsRead compares an entry with what skills/get and reading give.

@@ -1,17 +1,16 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/fleetsync/fleetd/api"
 	"github.com/fleetsync/fleetd/skillfs"
 	"github.com/fleetsync/fleetd/state"
 )
@@ -89,28 +88,25 @@ func (s *Server) offerSkills(server *sdk.Server) error {
 }
 
 // listOffered returns a page of the skills that the extension can describe, by
-// URI. The cursor is the last URI of the page before.
+// slug. Others are passed over, so a page may have few while others follow.
 func (s *Server) listOffered(ctx context.Context, cursor string) (*skillsListResult, error) {
-	found, err := s.node.State().SkillLibrary().Search(ctx, "", 0)
+	after, err := api.SkillPlace(cursor)
 	if err != nil {
 		return nil, rpcError(err)
 	}
-	slices.SortFunc(found, func(a, b state.Skill) int { return cmp.Compare(uriOf(a), uriOf(b)) })
+	page, more, err := s.node.State().SkillLibrary().Page(ctx, state.SkillPage{After: after, Limit: skillsPage})
+	if err != nil {
+		return nil, rpcError(err)
+	}
 	res := &skillsListResult{ResultType: resultComplete, Skills: []*offeredSkill{}}
 	res.CacheScope = cachePrivate
-	for _, sk := range found {
-		if uriOf(sk) <= cursor {
-			continue
+	for i := range page {
+		if offered, ok := offerSkill(page[i]); ok {
+			res.Skills = append(res.Skills, offered)
 		}
-		offered, ok := offerSkill(sk)
-		if !ok {
-			continue
-		}
-		if len(res.Skills) == skillsPage {
-			res.NextCursor = res.Skills[skillsPage-1].URI
-			break
-		}
-		res.Skills = append(res.Skills, offered)
+	}
+	if more {
+		res.NextCursor = api.SkillCursor(page[len(page)-1].Place())
 	}
 	return res, nil
 }

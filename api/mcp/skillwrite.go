@@ -25,7 +25,7 @@ func upsertSkill(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	in, err := c.conflicts(ctx)
+	in, err := c.conflicts(ctx, keyOfSkill(written))
 	if err != nil {
 		return result{}, err
 	}
@@ -93,7 +93,7 @@ func (s *Server) skillConflict(ctx context.Context, scope state.Scope, slug stri
 	if errGet != nil {
 		return err
 	}
-	in, errConflicts := s.conflicts(ctx)
+	in, errConflicts := s.conflicts(ctx, keyOfSkill(current))
 	if errConflicts != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func reportSkill(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	in, err := c.conflicts(ctx)
+	in, err := c.conflicts(ctx, keyOfSkill(counted))
 	if err != nil {
 		return result{}, err
 	}

@@ -52,13 +52,33 @@ func shown(content string) string {
 	return content[:cut] + fmt.Sprintf("\n... %d of %d bytes; the structured content of this result has all of it", cut, len(content))
 }
 
-// page says how an index was cut.
+// page says how an index was cut that is read in pages: to count all would be to
+// read all.
 type page struct {
+	Returned int `json:"returned"`
+	// More says that there are others beyond these.
+	More bool `json:"more"`
+	// Cursor, when it is there, gets the next ones.
+	Cursor string `json:"next_cursor,omitempty"`
+}
+
+// said says how an index was cut, and how to go on.
+func (p *page) said(one, many string) string {
+	text := plural(p.Returned, one, many)
+	switch {
+	case p.Cursor != "":
+		return text + ", and there are more; cursor " + p.Cursor + " gets the next"
+	case p.More:
+		return text + ", and there are more; more words in the query narrow it"
+	}
+	return text
+}
+
+// counted says how an index was cut of which all is known.
+type counted struct {
 	// Total is how many there are, of which the result has Returned.
 	Total    int `json:"total"`
 	Returned int `json:"returned"`
-	// Cursor, when it is there, gets the next ones.
-	Cursor string `json:"next_cursor,omitempty"`
 }
 
 // lines collects the entries of an index up to its bounds.
