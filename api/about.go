@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/state"
 )
 
 // about serves what is about the node and its fleet.
@@ -149,15 +150,13 @@ func (a about) live(context.Context, *struct{}) (*healthOutput, error) {
 }
 
 func (a about) ready(ctx context.Context, _ *struct{}) (*healthOutput, error) {
-	node := wire.Check{Name: "node", OK: true}
-	if err := a.backend.Ready(ctx); err != nil {
-		node.OK, node.Detail = false, err.Error()
-	}
-	storage := wire.Check{Name: "store", OK: true}
-	if _, err := a.backend.State().SkillLibrary().Search(ctx, "", 1); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, checksTimeout)
+	defer cancel()
+	storage := wire.Check{Name: wire.CheckStore, OK: true}
+	if _, _, err := a.backend.State().SkillLibrary().Page(ctx, state.SkillPage{Limit: 1}); err != nil {
 		storage.OK, storage.Detail = false, err.Error()
 	}
-	return health(node, storage), nil
+	return health(append(a.backend.Checks(ctx), storage)...), nil
 }
 
 func health(checks ...wire.Check) *healthOutput {

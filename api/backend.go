@@ -31,8 +31,10 @@ type Backend interface {
 	Compare(ctx context.Context, members []string) (wire.Comparison, error)
 	// Invite opens an invitation.
 	Invite(ctx context.Context, opts InviteOptions) (wire.Invitation, error)
-	// Ready returns why the node does not serve its fleet yet, nil when it does.
-	Ready(ctx context.Context) error
+	// Checks tells of each thing that the node needs to serve its fleet whether it
+	// has it, as long as ctx allows: wire.CheckNode, CheckNetwork, CheckWrites and
+	// CheckClock.
+	Checks(ctx context.Context) []wire.Check
 }
 
 // InviteOptions are the choices of an invitation; zero values are defaults, and

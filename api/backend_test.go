@@ -27,7 +27,7 @@ type backend struct {
 	// named are the members that Compare was asked for.
 	named   []string
 	invited api.InviteOptions
-	err     error // what Status, Probe, Invite and Ready return
+	err     error // what Status, Probe and Invite return, and why the node is not ready
 }
 
 func newBackend(tb testing.TB) *backend {
@@ -73,7 +73,13 @@ func (b *backend) Invite(_ context.Context, opts api.InviteOptions) (wire.Invita
 	return wire.Invitation{Ticket: "fleet1x", Uses: 1, ExpiresAt: time.Unix(0, 0).UTC(), Addresses: []string{}}, b.err
 }
 
-func (b *backend) Ready(context.Context) error { return b.err }
+func (b *backend) Checks(context.Context) []wire.Check {
+	check := wire.Check{Name: wire.CheckNode, OK: b.err == nil}
+	if b.err != nil {
+		check.Detail = b.err.Error()
+	}
+	return []wire.Check{check}
+}
 
 // answer is a reply with its body.
 type answer struct {

@@ -20,6 +20,9 @@ const (
 	// not hide for long that the others are equal. A client with less time says
 	// so.
 	probeTimeout = 5 * time.Second
+	// checksTimeout is how long the checks of /readyz may take: a disk that hangs is
+	// not ready.
+	checksTimeout = 5 * time.Second
 	// verifyTimeout is how long proving a store, or comparing with members, may take
 	// when a client does not say: a million records take less than a minute.
 	verifyTimeout = time.Hour

@@ -104,13 +104,16 @@ func (b nodeBackend) Invite(ctx context.Context, opts InviteOptions) (wire.Invit
 	}, nil
 }
 
-func (b nodeBackend) Ready(context.Context) error {
-	select {
-	case <-b.node.Ready():
-		return nil
-	default:
-		return node.ErrNotRunning
+func (b nodeBackend) Checks(ctx context.Context) []wire.Check {
+	var checks []wire.Check
+	for _, c := range b.node.Checks(ctx) {
+		check := wire.Check{Name: string(c.Name), OK: c.Err == nil}
+		if !check.OK {
+			check.Detail = c.Err.Error()
+		}
+		checks = append(checks, check)
 	}
+	return checks
 }
 
 // nodeProblem gives the errors that a node is known to return their code.

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fleetsync/fleetd/api"
 	"github.com/fleetsync/fleetd/api/wire"
 	"github.com/fleetsync/fleetd/node"
@@ -46,7 +48,15 @@ func TestANodeWithoutANetworkServesItsStateAndSaysSo(t *testing.T) {
 	refused(t, ask(t, h, "POST", "/v1/probe", ""), wire.CodeUnavailable)
 	refused(t, ask(t, h, "POST", "/v1/invitations", `{}`), wire.CodeUnavailable)
 	health := decode[wire.Health](t, ask(t, h, "GET", "/readyz", ""), http.StatusServiceUnavailable)
-	if health.OK || health.Checks[0].OK || !health.Checks[1].OK {
-		t.Errorf("readiness %+v, want the node not to be ready and the store to be", health)
+	ok := map[string]bool{}
+	for _, c := range health.Checks {
+		ok[c.Name] = c.OK
+		if c.OK == (c.Detail != "") {
+			t.Errorf("check %+v, want a reason just when it fails", c)
+		}
+	}
+	want := map[string]bool{wire.CheckNode: false, wire.CheckNetwork: false, wire.CheckWrites: true, wire.CheckClock: true, wire.CheckStore: true}
+	if diff := cmp.Diff(want, ok); diff != "" || health.OK {
+		t.Errorf("readiness %t, checks (-want +got):\n%s", health.OK, diff)
 	}
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/store"
 	fleetsync "github.com/fleetsync/fleetd/sync"
@@ -100,22 +98,12 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	return st, err
 }
 
-// localProbe is a local value that never is: deleting it tells whether the
-// store can be written.
-const localProbe = "probe"
-
 // trouble says why nothing can be written here; empty when it can.
 func (n *Node) trouble(ctx context.Context) string {
-	if errors.Is(n.store.Failing(), store.ErrFull) {
-		// There may be room again, and nobody has tried.
-		_ = n.store.SetLocal(ctx, localProbe, nil)
-	}
-	if err := n.store.Failing(); errors.Is(err, store.ErrFull) {
-		return strings.TrimPrefix(err.Error(), "store: ") + ": nothing is stored, neither of this machine nor of the fleet, until there is room"
-	}
-	clock := n.store.Clock()
-	if ahead := clock.Drift(clock.Last()); ahead > hlc.DriftMax {
-		return fmt.Sprintf("this machine's clock is %s behind what it has stamped: nothing can be written here until it is set, or has caught up", ahead.Round(time.Second))
+	for _, err := range []error{n.checkWrites(ctx), n.checkClock()} {
+		if err != nil {
+			return strings.TrimPrefix(err.Error(), "store: ")
+		}
 	}
 	return ""
 }

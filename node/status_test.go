@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fleetsync/fleetd/hlc"
 	"github.com/fleetsync/fleetd/merge"
 	"github.com/fleetsync/fleetd/node"
@@ -109,7 +111,9 @@ func TestAVerdictNamesAFullDisk(t *testing.T) {
 	if got := verdict(); !strings.HasPrefix(got, "disk is full: 7 bytes free: nothing is stored") {
 		t.Errorf("without room: %q", got)
 	}
+	wantChecks(t, a.Node, map[node.CheckName]string{node.CheckWrites: "disk is full: 7 bytes free: nothing is stored"})
 	full.Store(false)
+	wantChecks(t, a.Node, nil)
 	if got := verdict(); got != "in sync: this node is the whole fleet" {
 		t.Errorf("with room again: %q", got)
 	}
@@ -132,4 +136,73 @@ func TestAVerdictNamesAClockThatWasSetBack(t *testing.T) {
 	if err != nil || !strings.HasPrefix(status.Verdict, "this machine's clock is 1h0m0s behind what it has stamped") {
 		t.Errorf("%q, %v", status.Verdict, err)
 	}
+	wantChecks(t, a.Node, map[node.CheckName]string{node.CheckClock: "this machine's clock is 1h0m0s behind what it has stamped"})
+	// A clock that is wrong by less refuses nothing.
+	back.Store(int64(time.Minute))
+	a.remember("stamped a minute before")
+	wantChecks(t, a.Node, nil)
+}
+
+// wantChecks compares the checks of a node with those that have to fail.
+func wantChecks(t *testing.T, n *node.Node, failing map[node.CheckName]string) {
+	t.Helper()
+	var names []node.CheckName
+	for _, c := range n.Checks(t.Context()) {
+		names = append(names, c.Name)
+		want, fails := failing[c.Name]
+		if fails != (c.Err != nil) || fails && !strings.Contains(c.Err.Error(), want) {
+			t.Errorf("check %s: %v, want %q", c.Name, c.Err, want)
+		}
+	}
+	if diff := cmp.Diff([]node.CheckName{node.CheckNode, node.CheckNetwork, node.CheckWrites, node.CheckClock}, names); diff != "" {
+		t.Errorf("checks (-want +got):\n%s", diff)
+	}
+}
+
+// TestAStoreThatFailedIsNamed whatever it failed of.
+func TestAStoreThatFailedIsNamed(t *testing.T) {
+	var fails atomic.Bool
+	f := newFixture(t, func(c *node.Config) {
+		c.StoreKind = node.StoreMemory
+		c.Engine = brokenDisk{store.NewMemory(), &fails}
+	})
+	a := f.found("a")
+	fails.Store(true)
+	if _, err := a.State().Memory().Write(t.Context(), state.MemoryItem{Content: "lost"}); !errors.Is(err, errBroken) {
+		t.Fatalf("a write gives %v", err)
+	}
+	wantChecks(t, a.Node, map[node.CheckName]string{node.CheckWrites: errBroken.Error() + ": nothing is stored"})
+	fails.Store(false)
+	wantChecks(t, a.Node, nil)
+}
+
+// TestANodeThatDoesNotRunFailsItsChecksOfTheNetwork and no other.
+func TestANodeThatDoesNotRunFailsItsChecksOfTheNetwork(t *testing.T) {
+	f := newFixture(t, nil)
+	a := f.found("a")
+	a.stop()
+	n, err := node.New(t.Context(), f.config(a.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantChecks(t, n, map[node.CheckName]string{node.CheckNode: "", node.CheckNetwork: ""})
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// errBroken is what a broken disk gives.
+var errBroken = errors.New("input/output error")
+
+// brokenDisk is an engine that may fail.
+type brokenDisk struct {
+	store.Engine
+	fails *atomic.Bool
+}
+
+func (d brokenDisk) Update(fn func(tx store.Txn) error) error {
+	if d.fails.Load() {
+		return errBroken
+	}
+	return d.Engine.Update(fn)
 }

@@ -152,7 +152,23 @@ type Build struct {
 	Platform      string `json:"platform"`
 }
 
-// Check is one named check of health.
+// The names of the checks of /readyz.
+const (
+	// CheckNode is that the node has begun its part in the fleet.
+	CheckNode = "node"
+	// CheckNetwork is that it listens wherever it was told to.
+	CheckNetwork = "network"
+	// CheckWrites is that the store takes writes: it has not failed, and its disk
+	// has room.
+	CheckWrites = "writes"
+	// CheckClock is that no write is refused because of this machine's clock.
+	CheckClock = "clock"
+	// CheckStore is that the store can be read.
+	CheckStore = "store"
+)
+
+// Check is one named check of health: of /readyz node, network, writes, clock and
+// store.
 type Check struct {
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`

@@ -138,6 +138,13 @@ func (a *app) connect() (*client.Client, error) {
 	return client.New(socket), nil
 }
 
+// hasInstance reports whether the data directory holds an instance, as far as can
+// be told.
+func (a *app) hasInstance() bool {
+	dir, err := a.dir()
+	return err != nil || node.IsInitialised(dir)
+}
+
 // notRunning explains that no daemon answers: there may be none to start yet.
 func (a *app) notRunning() *failure {
 	dir, err := a.dir()

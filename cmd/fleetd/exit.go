@@ -76,7 +76,7 @@ func explainProblem(p *wire.Problem) *failure {
 	case wire.CodeDiskFull:
 		f.next = fullAdvice
 	case wire.CodeClock:
-		f.next = "set the clock of this machine; if it is right, it was ahead before, and writes go on when time has caught up"
+		f.next = clockAdvice
 	case wire.CodeNoRoute, wire.CodeMethod:
 		f.next = "the daemon is of another version: restart it with this one"
 	case wire.CodeInternal, wire.CodeTimeout, wire.CodeUnavailable:
@@ -87,6 +87,9 @@ func explainProblem(p *wire.Problem) *failure {
 
 // fullAdvice says what to do about a full disk.
 const fullAdvice = "free some space on the disk of the data directory, then repeat it; a running daemon goes on by itself"
+
+// clockAdvice says what to do about a clock.
+const clockAdvice = "set the clock of this machine; if it is right, it was ahead before, and writes go on when time has caught up"
 
 // deniedAdvice says what to do about a refusal. Other users of the machine are
 // refused too, and for them there is no grant to ask for.

@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fleetsync/fleetd/api/client"
+	"github.com/fleetsync/fleetd/api/wire"
 )
 
 const (
@@ -67,7 +69,8 @@ func (a *app) startDaemon(ctx context.Context, dir string) error {
 	return err
 }
 
-// isReady asks the daemon whether it serves its fleet.
+// isReady asks the daemon whether it has come up. One whose disk is full, or whose
+// clock is wrong, has: it serves reads, and says why not writes.
 func (a *app) isReady(ctx context.Context) (bool, error) {
 	c, err := a.connect()
 	if err != nil {
@@ -78,5 +81,6 @@ func (a *app) isReady(ctx context.Context) (bool, error) {
 	if errors.Is(err, client.ErrNotRunning) || errors.Is(err, client.ErrLost) {
 		return false, nil
 	}
-	return health.OK, err
+	up := slices.ContainsFunc(health.Checks, func(c wire.Check) bool { return c.Name == wire.CheckNode && c.OK })
+	return up, err
 }

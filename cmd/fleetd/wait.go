@@ -12,6 +12,7 @@ import (
 
 	"github.com/fleetsync/fleetd/api/client"
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/store"
 )
 
 // Pauses between two questions. A probe asks the whole fleet, so it is asked
@@ -40,7 +41,13 @@ func checkTimeout(timeout time.Duration) error {
 }
 
 func (a *app) waitReady() *cobra.Command {
-	cmd := &cobra.Command{Use: "ready", Short: "until the daemon serves its fleet", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "ready", Short: "until the daemon serves its fleet", Args: cobra.NoArgs,
+		Long: `Asks the daemon again and again until every check of /readyz holds: the node runs
+and listens, its store can be read and takes writes, and no write is refused
+because of the clock. When the time is over it names the checks that fail, and
+exits 1; without a daemon it exits 3, at once where there is no instance.`,
+	}
 	timeout := addTimeout(cmd)
 	return a.verb(cmd, func(ctx context.Context, _ []string) error {
 		if err := checkTimeout(*timeout); err != nil {
@@ -55,6 +62,9 @@ func (a *app) waitReady() *cobra.Command {
 			}
 			defer c.Close()
 			health, err = c.Ready(ctx)
+			if errors.Is(err, client.ErrNotRunning) && !a.hasInstance() {
+				return false, err // nothing can come up here
+			}
 			if errors.Is(err, client.ErrNotRunning) || errors.Is(err, client.ErrLost) {
 				return false, nil
 			}
@@ -70,20 +80,37 @@ func (a *app) waitReady() *cobra.Command {
 			f.text = fmt.Sprintf("not ready after %s: %s", *timeout, f.text)
 			return f
 		default:
-			return failed(exitNotRunning, "look at the daemon's log", "not ready after %s: %s", *timeout, unready(health))
+			failing, next := unready(health)
+			return &failure{text: plain(fmt.Errorf("not ready after %s: %s", *timeout, failing)), code: exitError, next: next, result: health}
 		}
 	})
 }
 
-// unready names the checks that failed.
-func unready(health wire.Health) string {
-	var failing []string
+// unready names the checks that failed, and what to do about the first of them.
+func unready(health wire.Health) (failing, next string) {
+	var names []string
 	for _, c := range health.Checks {
-		if !c.OK {
-			failing = append(failing, c.Name+": "+c.Detail)
+		if c.OK {
+			continue
+		}
+		if names = append(names, c.Name+": "+c.Detail); next == "" {
+			next = checkAdvice(c)
 		}
 	}
-	return strings.Join(failing, "; ")
+	return strings.Join(names, "; "), next
+}
+
+// checkAdvice says what to do about a check that fails.
+func checkAdvice(c wire.Check) string {
+	switch {
+	case c.Name == wire.CheckClock:
+		return clockAdvice
+	case c.Name == wire.CheckWrites && strings.Contains(c.Detail, store.ErrFull.Error()):
+		return fullAdvice
+	case c.Name == wire.CheckWrites, c.Name == wire.CheckStore:
+		return "look at the daemon's log and at the disk of the data directory, then stop the daemon and start it again"
+	}
+	return "look at the daemon's log"
 }
 
 func (a *app) waitConverged() *cobra.Command {
