@@ -61,6 +61,22 @@ func ParsePath(text string) (string, error) {
 	return string(path), err
 }
 
+// SetBounds sets how many sessions, requests that listen, and subscriptions a server
+// takes.
+func SetBounds(s *Server, sessions, listens, subscriptions int) {
+	s.sessions.max, s.listens.max, s.subscriptions.max = sessions, listens, subscriptions
+}
+
+// Taken returns how many there are of each.
+func Taken(s *Server) (taken [3]int) {
+	for i, r := range []*room{&s.sessions, &s.listens, &s.subscriptions} {
+		r.mu.Lock()
+		taken[i] = r.taken
+		r.mu.Unlock()
+	}
+	return taken
+}
+
 // Readdress parses a URI and writes it again.
 func Readdress(uri string) (string, error) {
 	a, err := parseAddress(uri)

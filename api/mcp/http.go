@@ -41,12 +41,13 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, err)
 		return
 	}
-	server, err := s.serverOf(opts)
+	server, shown, err := s.serverOf(opts)
 	if err != nil {
 		writeProblem(w, err)
 		return
 	}
-	resources{Server: s, options: opts}.listenOverHTTP(w, server)
+	defer shown.subscribed.end()
+	shown.listenOverHTTP(w, server)
 	plain := &plainErrors{ResponseWriter: w}
 	streamable.ServeHTTP(plain, r.WithContext(context.WithValue(r.Context(), serverKey{}, server)))
 	plain.finish()
@@ -60,6 +61,10 @@ func (r resources) listenOverHTTP(w http.ResponseWriter, server *sdk.Server) {
 			if method != "subscriptions/listen" || !r.any() {
 				return next(ctx, method, req)
 			}
+			if err := r.listens.take(); err != nil {
+				return nil, rpcError(err)
+			}
+			defer r.listens.give()
 			after, err := api.Newest(ctx, r.node.State().Log())
 			if err != nil {
 				return nil, rpcError(err)

@@ -27,7 +27,8 @@ const (
 // of it.
 type resources struct {
 	*Server
-	options Options
+	options    Options
+	subscribed *subscriptions
 }
 
 func (r resources) any() bool { return r.options.covers(groupMemory) || r.options.covers(groupSkill) }
@@ -83,10 +84,13 @@ func (r resources) offer(server *sdk.Server) {
 	})
 }
 
-// subscribe refuses a subscription to what can be no record.
+// subscribe refuses a subscription to what can be no record, and one too many.
 func (r resources) subscribe(_ context.Context, req *sdk.SubscribeRequest) error {
 	if a, err := parseAddress(req.Params.URI); err != nil || !r.allows(a) {
 		return sdk.ResourceNotFoundError(req.Params.URI)
+	}
+	if err := r.subscribed.add(req.Params.URI); err != nil {
+		return rpcError(err)
 	}
 	return nil
 }

@@ -33,12 +33,19 @@ type Server struct {
 	log   *slog.Logger
 	// offers are the tools in the form of the SDK, by name.
 	offers map[string]*sdk.Tool
+	// sessions, listens and subscriptions bound what is open at once.
+	sessions, listens, subscriptions room
 }
 
 // New returns a server of a node. It panics when a tool has no schema, which
 // depends on nothing but this package.
 func New(node Node, cfg Config) *Server {
-	s := &Server{node: node, build: cfg.Version, log: cfg.Logger, offers: map[string]*sdk.Tool{}}
+	s := &Server{
+		node: node, build: cfg.Version, log: cfg.Logger, offers: map[string]*sdk.Tool{},
+		sessions:      room{what: "MCP sessions", max: sessionsMax},
+		listens:       room{what: "requests that listen for changes", max: listensMax},
+		subscriptions: room{what: "subscriptions to resources", max: subscriptionsMax},
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -73,12 +80,13 @@ func instructionsOf(opts Options) string {
 }
 
 // serverOf makes the server of the SDK for one session, or for one request over
-// HTTP. Errors: a *wire.Problem for options that cannot be meant.
-func (s *Server) serverOf(opts Options) (*sdk.Server, error) {
+// HTTP, and what it shows as resources, of which the caller ends the
+// subscriptions. Errors: a *wire.Problem for options that cannot be meant.
+func (s *Server) serverOf(opts Options) (*sdk.Server, resources, error) {
 	if err := opts.check(); err != nil {
-		return nil, err
+		return nil, resources{}, err
 	}
-	resources := resources{Server: s, options: opts}
+	resources := resources{Server: s, options: opts, subscribed: &subscriptions{room: &s.subscriptions, uris: map[string]bool{}}}
 	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}
 	if resources.any() {
 		capabilities.Resources = &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true}
@@ -88,8 +96,11 @@ func (s *Server) serverOf(opts Options) (*sdk.Server, error) {
 	}
 	server := sdk.NewServer(&sdk.Implementation{Name: "fleetd", Title: "fleetd", Version: s.build}, &sdk.ServerOptions{
 		Instructions: instructionsOf(opts), Capabilities: capabilities,
-		SubscribeHandler:   resources.subscribe,
-		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+		SubscribeHandler: resources.subscribe,
+		UnsubscribeHandler: func(_ context.Context, req *sdk.UnsubscribeRequest) error {
+			resources.subscribed.remove(req.Params.URI)
+			return nil
+		},
 	})
 	for _, t := range tools() {
 		if opts.allows(t) {
@@ -99,8 +110,8 @@ func (s *Server) serverOf(opts Options) (*sdk.Server, error) {
 	resources.offer(server)
 	if opts.covers(groupSkill) {
 		if err := s.offerSkills(server); err != nil {
-			return nil, err
+			return nil, resources, err
 		}
 	}
-	return server, nil
+	return server, resources, nil
 }

@@ -29,6 +29,11 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, err)
 		return
 	}
+	if err := s.sessions.take(); err != nil {
+		writeProblem(w, err)
+		return
+	}
+	defer s.sessions.give()
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		writeProblem(w, err)
@@ -59,12 +64,12 @@ func (s *Server) switchProtocols(ctx context.Context, conn net.Conn, buffered *b
 // ctx ends. It closes the connection. Errors: a *wire.Problem for options that
 // cannot be meant, those of the connection and of the SDK, that of ctx.
 func (s *Server) ServeConn(ctx context.Context, conn io.ReadWriteCloser, opts Options) error {
-	server, err := s.serverOf(opts)
+	server, shown, err := s.serverOf(opts)
 	if err != nil {
 		return err
 	}
-	endListening(ctx, server)
-	shown := resources{Server: s, options: opts}
+	defer shown.subscribed.end()
+	s.endListening(ctx, server)
 	after, err := api.Newest(ctx, s.node.State().Log())
 	if err != nil {
 		return err
@@ -79,11 +84,16 @@ func (s *Server) ServeConn(ctx context.Context, conn io.ReadWriteCloser, opts Op
 
 // endListening ends the requests that listen for changes when a session does. The
 // SDK ends those that it knows of at that moment, and then waits for all: one that
-// is just beginning would keep the session, and the daemon, for ever.
-func endListening(ctx context.Context, server *sdk.Server) {
+// is just beginning would keep the session, and the daemon, for ever. One that is
+// one too many is refused.
+func (s *Server) endListening(ctx context.Context, server *sdk.Server) {
 	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(request context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			if method == "subscriptions/listen" {
+				if err := s.listens.take(); err != nil {
+					return nil, rpcError(err)
+				}
+				defer s.listens.give()
 				listening, end := context.WithCancel(request)
 				defer end()
 				defer context.AfterFunc(ctx, end)()

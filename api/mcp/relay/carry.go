@@ -3,6 +3,7 @@ package relay
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -39,7 +40,7 @@ func (s *session) fromClient(line []byte) {
 func (s *session) refuseUnsound(line []byte, messages []message) (refused bool) {
 	isBatch := bytes.HasPrefix(line, []byte("["))
 	refuse := func(m *message, text string) {
-		s.toClient(errorLine(m.ID, rpcError{Code: codeInvalid, Message: text}))
+		s.toClient(errorLine(m.answerID(), rpcError{Code: codeInvalid, Message: text}))
 		refused = true
 	}
 	switch {
@@ -51,6 +52,9 @@ func (s *session) refuseUnsound(line []byte, messages []message) (refused bool) 
 	for i := range messages {
 		if m := &messages[i]; !refused && !m.isSound() {
 			refuse(m, `not a message: it needs "jsonrpc":"2.0", and a method or the id of a request`)
+		} else if !refused && !m.hasID() {
+			refuse(m, fmt.Sprintf("the id %.60s would come back as another one: an id is a string, or an integer from -%d to %d without fraction and exponent",
+				bytes.ToValidUTF8(m.ID, []byte("?")), integerMax, integerMax))
 		}
 	}
 	return refused
@@ -68,8 +72,8 @@ func (s *session) hasBatches() bool {
 }
 
 // refuseLong answers a message of the client that is too long.
-func (s *session) refuseLong(head []byte) {
-	s.toClient(errorLine(idInHead(head), rpcError{Code: codeParse, Message: fmt.Sprintf("the message has more than %d bytes", s.LineBytesMax)}))
+func (s *session) refuseLong(id json.RawMessage) {
+	s.toClient(errorLine((&message{ID: id}).answerID(), rpcError{Code: codeParse, Message: fmt.Sprintf("the message has more than %d bytes", s.LineBytesMax)}))
 }
 
 // note remembers of a message of the client what another session would need.
@@ -124,18 +128,17 @@ func (s *session) wrote() {
 func (s *session) heard(in inbound) {
 	switch {
 	case in.from != s.conn: // of a session that is over
-	case in.err != nil && len(in.line) == 0:
-		s.lose()
-	case in.err != nil:
+	case errors.Is(in.err, errLineTooLong):
 		s.answerLong(in.line)
+	case in.err != nil:
+		s.lose()
 	default:
 		s.carryBack(in.line)
 	}
 }
 
 // answerLong answers for the daemon, whose answer is too long to be carried.
-func (s *session) answerLong(head []byte) {
-	id := idInHead(head)
+func (s *session) answerLong(id json.RawMessage) {
 	if r := s.pending[keyOf(id)]; r != nil {
 		delete(s.pending, r.key())
 		s.toClient(errorLine(id, rpcError{

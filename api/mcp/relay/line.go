@@ -7,15 +7,10 @@ import (
 	"io"
 )
 
-const (
-	// lineHeadBytes is how much is kept of a line that is too long: enough to find
-	// the id of its message, which most programs write first.
-	lineHeadBytes = 4 << 10
-	// readBytes is the size of the buffer for reading.
-	readBytes = 64 << 10
-)
+// readBytes is the size of the buffer for reading.
+const readBytes = 64 << 10
 
-// errLineTooLong is returned with the head of a line that is too long.
+// errLineTooLong is returned with the id in a line that is too long.
 var errLineTooLong = errors.New("relay: line too long")
 
 // lineReader reads lines up to a length. It holds no more than one of them.
@@ -29,9 +24,9 @@ func newLineReader(r io.Reader, bytesMax int) *lineReader {
 }
 
 // next returns the next line that is not blank, without its end. The last one
-// need not have one. The caller owns it. Errors: errLineTooLong, with the head of
-// the line, after which the next line can be read; those of the reader, io.EOF at
-// its end.
+// need not have one. The caller owns it. Errors: errLineTooLong, with the id of the
+// message instead of the line, nil when it has none, after which the next line can
+// be read; those of the reader, io.EOF at its end.
 func (l *lineReader) next() ([]byte, error) {
 	for {
 		line, err := l.read()
@@ -52,23 +47,25 @@ func (l *lineReader) next() ([]byte, error) {
 // read returns one line with its end.
 func (l *lineReader) read() ([]byte, error) {
 	var line []byte
-	tooLong := false
+	var tooLong *idScanner
 	for {
 		part, err := l.r.ReadSlice('\n')
 		switch {
-		case tooLong:
+		case tooLong != nil:
+			tooLong.take(part)
 		case len(line)+len(bytes.TrimRight(part, "\r\n")) > l.bytesMax:
-			tooLong = true
-			line = append(line, part...)
-			line = bytes.Clone(line[:min(len(line), lineHeadBytes)])
+			tooLong = &idScanner{}
+			tooLong.take(line)
+			tooLong.take(part)
+			line = nil
 		default:
 			line = append(line, part...)
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case tooLong && (err == nil || errors.Is(err, io.EOF)):
-			return line, errLineTooLong
+		case tooLong != nil && (err == nil || errors.Is(err, io.EOF)):
+			return tooLong.found(), errLineTooLong
 		}
 		return line, err
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // The methods that the relay knows.
@@ -100,28 +102,44 @@ func withID(line []byte, id string) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// idInHead finds the id of a message of which only the head is there; nil when
-// the head does not reach it.
-func idInHead(head []byte) json.RawMessage {
-	dec := json.NewDecoder(bytes.NewReader(head))
+// integerMax is the largest integer such that it and all before it are themselves in
+// a float64, which JSON numbers are to most programs, the daemon too.
+const integerMax = 1<<53 - 1
+
+// hasID reports whether an id comes back from every program as it was sent: a
+// string of whole characters, or an integer in its one form. A message without one
+// has.
+func (m *message) hasID() bool {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(m.ID))
 	dec.UseNumber()
-	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
+	if len(m.ID) == 0 || dec.Decode(&v) != nil {
+		return true
+	}
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		// What encoding/json cannot take it replaces.
+		return !strings.Contains(v, replacement) || bytes.Contains(m.ID, []byte(replacement)) ||
+			bytes.Contains(bytes.ToLower(m.ID), []byte(`\ufffd`))
+	case json.Number:
+		n, err := strconv.ParseInt(v.String(), 10, 64)
+		return err == nil && n >= -integerMax && n <= integerMax && strconv.FormatInt(n, 10) == v.String()
+	}
+	return false
+}
+
+// replacement is U+FFFD.
+const replacement = "\ufffd"
+
+// answerID is the id that an error about the message names: its own, as it was
+// sent, unless it is none at all.
+func (m *message) answerID() json.RawMessage {
+	if first := bytes.TrimSpace(m.ID); len(first) == 0 || !utf8.Valid(first) || bytes.ContainsAny(first[:1], "{[tfn") {
 		return nil
 	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil
-		}
-		var value json.RawMessage
-		if dec.Decode(&value) != nil {
-			return nil
-		}
-		if name == "id" && !strings.ContainsAny(string(value), "{[") {
-			return value
-		}
-	}
-	return nil
+	return m.ID
 }
 
 // The codes of errors that the relay answers with.

@@ -43,7 +43,7 @@ const (
 // newline ends a line. A line is copied to be ended, since it may be kept.
 var newline = []byte("\n")
 
-// inbound is a line, or why there is none.
+// inbound is a line, or why there is none: of one that is too long the id.
 type inbound struct {
 	line []byte
 	err  error
@@ -79,7 +79,7 @@ func readLines(ctx context.Context, from *lineReader, conn io.ReadWriteCloser, t
 		case <-ctx.Done():
 			return
 		}
-		if err != nil && len(line) == 0 {
+		if err != nil && !errors.Is(err, errLineTooLong) {
 			return
 		}
 	}
@@ -177,13 +177,13 @@ func (s *session) loop(fromClient <-chan inbound) error {
 // took takes a line of the client, or its end.
 func (s *session) took(in inbound) {
 	switch {
-	case in.err != nil && len(in.line) == 0:
+	case errors.Is(in.err, errLineTooLong):
+		s.refuseLong(in.line)
+	case in.err != nil:
 		s.isClosing = true
 		if !errors.Is(in.err, io.EOF) {
 			s.failed = in.err
 		}
-	case in.err != nil:
-		s.refuseLong(in.line)
 	default:
 		s.fromClient(in.line)
 	}

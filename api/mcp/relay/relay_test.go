@@ -391,7 +391,9 @@ func TestALineThatIsTooLong(t *testing.T) {
 		long := strings.Repeat("x", 3*lineBytesMax)
 		r.client(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"` + long + `"}}`)
 		r.clientGets(`{"jsonrpc":"2.0","id":5,"error":{"code":-32700,"message":"the message has more than 4096 bytes"}}`)
-		r.client(`{"params":{"name":"` + long + `"},"id":5}`)
+		r.client(`{"params":{"name":"` + long + `","id":4},"id":"5"}`)
+		r.clientGets(`{"jsonrpc":"2.0","id":"5","error":{"code":-32700,"message":"the message has more than 4096 bytes"}}`)
+		r.client(`{"params":{"name":"` + long + `","id":4}}`)
 		r.clientGets(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message has more than 4096 bytes"}}`)
 		r.client(`no JSON`)
 		r.clientGets(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"not a message in JSON: invalid character 'o' in literal null (expecting 'u')"}}`)
@@ -399,6 +401,42 @@ func TestALineThatIsTooLong(t *testing.T) {
 		r.daemonGets(`{"jsonrpc":"2.0","id":6,"method":"tools/list"}`)
 		r.answer(`{"jsonrpc":"2.0","id":6,"result":"` + long + `"}`)
 		r.clientGets(`{"jsonrpc":"2.0","id":6,"error":{"code":-32000,"message":"the answer has more than 4096 bytes: ask for less"}}`)
+	})
+}
+
+// TestAnIDThatWouldComeBackChangedIsRefused with the id as it was sent. The daemon
+// takes numbers for float64, and what it answers would belong to no request.
+func TestAnIDThatWouldComeBackChangedIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		for id, answered := range map[string]string{
+			"9007199254740993": "9007199254740993", "-9007199254740992": "-9007199254740992", "1e400": "1e400", "1E2": "1E2", "1.0": "1.0", "2.5": "2.5", "-0": "-0",
+			"99999999999999999999": "99999999999999999999", `"\ud800"`: `"\ud800"`, "\"\xff\"": "null", "true": "null", "[1]": "null", `{"a":1}`: "null",
+		} {
+			r.client(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list"}`)
+			if !r.out.Scan() {
+				t.Fatalf("no answer to the id %s", id)
+			}
+			begins := `{"jsonrpc":"2.0","id":` + answered + `,"error":{"code":-32600,"message":"the id `
+			if !strings.HasPrefix(r.out.Text(), begins) || !strings.Contains(r.out.Text(), "would come back as another one: an id is a string, or an integer from -9007199254740991") {
+				t.Errorf("the id %s is answered by %s", id, r.out.Text())
+			}
+		}
+		for _, id := range []string{"9007199254740991", "-9007199254740991", "0", "-1", `"9007199254740993"`, `""`, `"\ufffd"`, `"\ud83d\ude00"`, `"1.0"`} {
+			line := `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list"}`
+			r.client(line)
+			r.daemonGets(line)
+			r.answer(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+			r.clientGets(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+		}
+		// Nothing is waited for: the relay ends with its client.
+		begun := time.Now()
+		if err := r.in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if r.out.Scan() || time.Since(begun) != 0 {
+			t.Errorf("%q after the end, after %s", r.out.Text(), time.Since(begun))
+		}
 	})
 }
 
