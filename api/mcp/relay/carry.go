@@ -164,6 +164,9 @@ func (s *session) carryBack(line []byte) {
 		if m.Method == methodAcknowledged && s.acknowledged(m) {
 			return
 		}
+		if l := s.listening[m.key()]; l != nil && l.lasts && m.isAnswer() && len(m.Error) == 0 {
+			return // the daemon stops: the listening goes on with the next one
+		}
 		if m.isAnswer() {
 			s.answered(m)
 		}

@@ -16,6 +16,9 @@ type listen struct {
 	uris []string
 	// isAcknowledged says that the client knows that it listens.
 	isAcknowledged bool
+	// lasts says that the daemon listens for it until it stops: it was granted
+	// something.
+	lasts bool
 }
 
 // connect takes a connection for the one with the daemon.
@@ -177,6 +180,10 @@ func (s *session) resume() {
 // then tells it that what it listens to may have changed.
 func (s *session) acknowledged(m *message) (known bool) {
 	l := s.listening[keyOf(subscriptionOf(m))]
+	if l != nil {
+		granted := m.read().Notifications
+		l.lasts = granted.any()
+	}
 	if l == nil || !l.isAcknowledged {
 		if l != nil {
 			l.isAcknowledged = true

@@ -57,14 +57,24 @@ func keyOf(id json.RawMessage) string {
 
 // params are what the relay reads of those of the methods that it knows.
 type params struct {
-	URI           string          `json:"uri"`
-	Name          string          `json:"name"`
-	RequestID     json.RawMessage `json:"requestId"`
-	Version       string          `json:"protocolVersion"`
-	Notifications struct {
-		ResourceSubscriptions []string `json:"resourceSubscriptions"`
-	} `json:"notifications"`
-	Meta map[string]json.RawMessage `json:"_meta"`
+	URI           string                     `json:"uri"`
+	Name          string                     `json:"name"`
+	RequestID     json.RawMessage            `json:"requestId"`
+	Version       string                     `json:"protocolVersion"`
+	Notifications notifications              `json:"notifications"`
+	Meta          map[string]json.RawMessage `json:"_meta"`
+}
+
+// notifications are what a listening asks for, or is granted.
+type notifications struct {
+	ToolsListChanged      bool     `json:"toolsListChanged"`
+	PromptsListChanged    bool     `json:"promptsListChanged"`
+	ResourcesListChanged  bool     `json:"resourcesListChanged"`
+	ResourceSubscriptions []string `json:"resourceSubscriptions"`
+}
+
+func (n *notifications) any() bool {
+	return n.ToolsListChanged || n.PromptsListChanged || n.ResourcesListChanged || len(n.ResourceSubscriptions) > 0
 }
 
 // read reads the params; what has another form is as good as none.

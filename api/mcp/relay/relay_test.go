@@ -300,12 +300,14 @@ func TestListeningLasts(t *testing.T) {
 		r := newRig(t)
 		const (
 			listen = `{"jsonrpc":"2.0","id":3,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["memory://a"]}}}`
-			ack    = `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":3}}}`
+			ack    = `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":3},"notifications":{"resourceSubscriptions":["memory://a"]}}}`
 		)
 		r.client(listen)
 		r.daemonGets(listen)
 		r.answer(ack)
 		r.clientGets(ack)
+		// A daemon that stops ends it with an answer, when it still can.
+		r.answer(`{"jsonrpc":"2.0","id":3,"result":{}}`)
 		r.restart()
 		r.daemonGets(listen)
 		r.answer(ack)
@@ -316,6 +318,31 @@ func TestListeningLasts(t *testing.T) {
 		r.restart()
 		r.client(`{"jsonrpc":"2.0","id":4,"method":"tools/list"}`)
 		r.daemonGets(`{"jsonrpc":"2.0","id":4,"method":"tools/list"}`)
+		r.answer(`{"jsonrpc":"2.0","id":4,"result":{}}`)
+		r.clientGets(`{"jsonrpc":"2.0","id":4,"result":{}}`)
+	})
+}
+
+// TestListeningToNothingEnds with the answer of the daemon, which granted nothing.
+func TestListeningToNothingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		for _, line := range []string{
+			`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":3},"notifications":{}}}`,
+			`{"jsonrpc":"2.0","id":3,"result":{}}`,
+		} {
+			if strings.Contains(line, "acknowledged") {
+				const listen = `{"jsonrpc":"2.0","id":3,"method":"subscriptions/listen","params":{"notifications":{"promptsListChanged":true}}}`
+				r.client(listen)
+				r.daemonGets(listen)
+			}
+			r.answer(line)
+			r.clientGets(line)
+		}
+		r.restart()
+		const next = `{"jsonrpc":"2.0","id":4,"method":"tools/list"}`
+		r.client(next)
+		r.daemonGets(next)
 		r.answer(`{"jsonrpc":"2.0","id":4,"result":{}}`)
 		r.clientGets(`{"jsonrpc":"2.0","id":4,"result":{}}`)
 	})
