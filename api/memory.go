@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -169,7 +170,7 @@ func (m memory) write(ctx context.Context, in wire.MemoryWrite, condition wire.T
 		return nil, newProblem(wire.CodeInvalid, reason)
 	}
 	it := state.MemoryItem{
-		ID: in.ID, Kind: in.Kind, Content: in.Content, Scope: stateScope(in.Scope), Source: in.Source, Envelope: token,
+		ID: in.ID, Kind: cmp.Or(in.Kind, wire.MemoryKindDefault), Content: in.Content, Scope: stateScope(in.Scope), Source: in.Source, Envelope: token,
 	}
 	if exists {
 		current, err := m.library.GetIn(ctx, it.Scope, it.ID)

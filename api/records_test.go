@@ -173,6 +173,13 @@ func TestMemoryIsWrittenRecalledAndDeleted(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", query, diff)
 		}
 	}
+	for method, path := range map[string]string{"POST": "/v1/memory", "PUT": "/v1/memory/kindless"} {
+		written := ask(t, h, method, path, `{"content":"of no kind"}`)
+		var it wire.MemoryReply
+		if err := json.Unmarshal([]byte(written.body), &it); err != nil || it.Kind != "note" {
+			t.Errorf("%s without a kind: %s", method, written.body)
+		}
+	}
 	refused(t, ask(t, h, "PUT", "/v1/memory/a", `{"id":"b","content":"x"}`), wire.CodeInvalid)
 	decode[wire.MemoryReply](t, ask(t, h, "PUT", "/v1/memory/a", `{"content":"x","scope":{"project":"p"}}`), http.StatusOK)
 	refused(t, ask(t, h, "PUT", "/v1/memory/a", `{"content":"x"}`), wire.CodeInvalid)

@@ -20,9 +20,6 @@ type Deleted struct {
 	Provenance
 }
 
-// memoryKindDefault is the kind of an item of which the writer names none.
-const memoryKindDefault = "note"
-
 func writeMemory(ctx context.Context, c *call) (result, error) {
 	it, err := c.memoryToWrite(ctx)
 	if err != nil {
@@ -42,7 +39,7 @@ func (c *call) memoryToWrite(ctx context.Context) (state.MemoryItem, error) {
 	if err != nil {
 		return state.MemoryItem{}, err
 	}
-	it := state.MemoryItem{ID: c.args.text("id"), Kind: memoryKindDefault, Source: c.client, Scope: scope}
+	it := state.MemoryItem{ID: c.args.text("id"), Kind: wire.MemoryKindDefault, Source: c.client, Scope: scope}
 	if it.ID != "" {
 		known, err := c.findMemory(ctx, it.ID, scope, scoped)
 		switch {

@@ -36,12 +36,18 @@ type MemoryList struct {
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
+// MemoryKindDefault is the kind of an item whose writer names none, by whatever way
+// it is written.
+const MemoryKindDefault = "note"
+
 // MemoryWrite creates an item, or replaces the one of its id. When it replaces
 // one, Scope must be that of the item.
 type MemoryWrite struct {
 	// ID is empty for a new item with a minted id, and in a PUT, whose path
 	// holds it.
-	ID      string `json:"id,omitempty"`
+	ID string `json:"id,omitempty"`
+	// Kind is what it is, such as fact or preference; empty stands for note, also where
+	// the item that is replaced has another.
 	Kind    string `json:"kind,omitempty"`
 	Content string `json:"content"`
 	Scope   Scope  `json:"scope,omitzero"`

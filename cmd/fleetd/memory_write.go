@@ -25,7 +25,7 @@ kind and source unless they are given.`,
   git log -1 | fleetd memory write --kind fact --source "git log" -`,
 	}
 	scope := addScope(cmd)
-	cmd.Flags().StringVar(&in.Kind, "kind", "note", "what it is, such as fact, preference or observation")
+	cmd.Flags().StringVar(&in.Kind, "kind", wire.MemoryKindDefault, "what it is, such as fact, preference or observation")
 	cmd.Flags().StringVar(&in.Source, "source", "", "where this was learned")
 	cmd.Flags().StringVar(&in.ID, "id", "", "replace the item of this id, or make one of it")
 	cmd.Flags().Var(&version, "if-version", "only if the stored item has this sync_version; 0: only if there is none")
