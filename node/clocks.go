@@ -3,6 +3,7 @@ package node
 import (
 	"crypto/x509"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,41 @@ func clockTrouble(err error) string {
 		}
 	}
 	return fmt.Sprintf("this machine's clock is behind that of the other by %s or more: it says %s", least, now)
+}
+
+// ownSkew returns by how much this machine's clock is ahead of those of its
+// peers, and how many have told: the median, which a minority cannot move.
+func ownSkew(peers []fleetsync.PeerState) (ahead time.Duration, told int) {
+	var skews []time.Duration
+	for i := range peers {
+		if peers[i].Greeted {
+			skews = append(skews, -peers[i].Skew)
+		}
+	}
+	if len(skews) == 0 {
+		return 0, 0
+	}
+	slices.Sort(skews)
+	// Of an even number the one that accuses less.
+	low, high := skews[(len(skews)-1)/2], skews[len(skews)/2]
+	if low.Abs() < high.Abs() {
+		return low, len(skews)
+	}
+	return high, len(skews)
+}
+
+// ownClock says that this machine's clock differs from those of most others;
+// empty when it does not, or fewer than two have told.
+func ownClock(peers []fleetsync.PeerState) string {
+	ahead, told := ownSkew(peers)
+	if told < 2 || ahead.Abs() < skewShown {
+		return ""
+	}
+	word := "ahead of"
+	if ahead < 0 {
+		word = "behind"
+	}
+	return fmt.Sprintf("this machine's clock is %s %s those of the other members (the median of %d): set it", ahead.Abs().Round(time.Second), word, told)
 }
 
 // skewOf says that the clock of a peer and the own one differ; empty when they

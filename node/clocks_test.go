@@ -25,6 +25,7 @@ import (
 
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/node"
+	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
 // off is a clock that is wrong by d.
@@ -182,4 +183,32 @@ func TestAMemberWithAWrongClockIsNamed(t *testing.T) {
 		return strings.Contains(why(a, "b"), "its clock is 10m0s behind this machine's") &&
 			strings.Contains(why(b, "a"), "ahead of this machine's")
 	})
+}
+
+// TestTheMedianOfPeersTellsWhoseClockIsWrong: one liar, or one wrong clock among
+// many, accuses nobody.
+func TestTheMedianOfPeersTellsWhoseClockIsWrong(t *testing.T) {
+	t.Parallel()
+	const hour = time.Hour
+	for _, c := range []struct {
+		name  string
+		skews []time.Duration // of the peers against this machine
+		want  string          // part of the alarm; empty for none
+	}{
+		{"nobody has told", nil, ""},
+		{"one peer cannot know", []time.Duration{hour}, ""},
+		{"one of three is wrong", []time.Duration{hour, time.Second, -2 * time.Second}, ""},
+		{"all others agree that this one is behind", []time.Duration{hour, hour + time.Second, hour - time.Second}, "is 1h0m0s behind those"},
+		{"two others agree that this one is ahead", []time.Duration{-hour, -2 * hour}, "is 1h0m0s ahead of those"},
+		{"a liar and an honest peer", []time.Duration{1000 * hour, 0}, ""},
+	} {
+		var peers []fleetsync.PeerState
+		for _, skew := range c.skews {
+			peers = append(peers, fleetsync.PeerState{Greeted: true, Skew: skew})
+		}
+		got := node.OwnClock(peers)
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
 }

@@ -109,3 +109,6 @@ func AskAndLeave(in func()) error {
 	late(nil)
 	return err
 }
+
+// OwnClock is what Status says of this machine's clock.
+func OwnClock(peers []fleetsync.PeerState) string { return ownClock(peers) }

@@ -94,8 +94,14 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 		return st, nil //nolint:nilerr // a node that does not run has a status too
 	}
 	st.Addrs = addrTexts(net.host)
-	st.Counters, err = net.counters(ctx)
-	return st, err
+	var peers []fleetsync.PeerState
+	if st.Counters, peers, err = net.counters(ctx); err != nil {
+		return st, err
+	}
+	if wrong := ownClock(peers); wrong != "" {
+		st.Verdict = wrong + "; " + st.Verdict
+	}
+	return st, nil
 }
 
 // trouble says why nothing can be written here; empty when it can.
@@ -133,8 +139,8 @@ func (n *Node) digest() (records int64, root string) {
 	return records, hex.EncodeToString(h.Sum(nil))
 }
 
-func (r *running) counters(ctx context.Context) (c Counters, err error) {
-	err = r.loop.ask(ctx, func(e *fleetsync.Engine) { c.Sync = e.Counters() })
+func (r *running) counters(ctx context.Context) (c Counters, peers []fleetsync.PeerState, err error) {
+	err = r.loop.ask(ctx, func(e *fleetsync.Engine) { c.Sync, peers = e.Counters(), e.Peers() })
 	c.SendsDropped = r.links.dropped.Load()
 	c.GossipDropped = r.loop.commits.drops()
 	if g := r.gossip; g != nil {
@@ -143,7 +149,7 @@ func (r *running) counters(ctx context.Context) (c Counters, err error) {
 		c.GossipDropped += g.counts.queueFull.Load() + g.counts.undelivered.Load() + g.counts.unread.Load() +
 			g.counts.throttled.Load() + g.counts.tooLarge.Load()
 	}
-	return c, err
+	return c, peers, err
 }
 
 // verdictNamesMax bounds how many members a verdict names.

@@ -48,9 +48,11 @@ func (m *model) takenAway(rec *merge.Record, exists func(*merge.Record) bool) bo
 }
 
 // mayBeTakenAway reports whether a version is one that some statement concerns or
-// concerned.
+// concerned, or a statement that was lifted.
 func (m *model) mayBeTakenAway(rec *merge.Record) bool {
-	return slices.ContainsFunc(m.takings, func(t *taking) bool { return t.takes(rec) })
+	return slices.ContainsFunc(m.takings, func(t *taking) bool {
+		return t.takes(rec) || t.lifted != nil && rec.Hash() == t.statement.Hash()
+	})
 }
 
 // retracted notes what a store has taken away: the newest of a key is what it

@@ -62,7 +62,7 @@ func OpenBadger(dir string, opts BadgerOptions) (Engine, error) {
 		seen: snapshots{newest: db.MaxVersion(), open: map[uint64]int{}},
 	}
 	if e.freeMin == 0 {
-		e.freeMin = freeBytesMinDefault
+		e.freeMin = FreeBytesMin
 	}
 	return e, nil
 }
@@ -120,7 +120,7 @@ func (e *badgerEngine) Update(fn func(tx Txn) error) error {
 	if err := e.usable(); err != nil {
 		return err
 	}
-	if free, known := freeBytes(e.dir); known && free < e.freeMin {
+	if free, known := FreeBytes(e.dir); known && free < e.freeMin {
 		return fmt.Errorf("%w: %d bytes free in %s, at least %d needed", ErrFull, free, e.dir, e.freeMin)
 	}
 	number := e.seen.next()

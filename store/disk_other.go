@@ -2,5 +2,5 @@
 
 package store
 
-// freeBytes is not known here: badger's own errors are all there is.
-func freeBytes(string) (free uint64, known bool) { return 0, false }
+// FreeBytes is not known here: badger's own errors are all there is.
+func FreeBytes(string) (free uint64, known bool) { return 0, false }

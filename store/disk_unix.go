@@ -4,8 +4,9 @@ package store
 
 import "syscall"
 
-// freeBytes returns the free space of the file system that holds dir.
-func freeBytes(dir string) (free uint64, known bool) {
+// FreeBytes returns the free space of the file system that holds dir, in bytes;
+// known is false where the system does not tell.
+func FreeBytes(dir string) (free uint64, known bool) {
 	var st syscall.Statfs_t
 	if syscall.Statfs(dir, &st) != nil {
 		return 0, false

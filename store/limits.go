@@ -51,9 +51,9 @@ const (
 	localBytesMax = 256 << 10
 	// indexBytesMax bounds one index row, name and value.
 	indexBytesMax = 64 << 10
-	// freeBytesMinDefault is the free disk space below which badger is not
+	// FreeBytesMin is the free disk space, in bytes, below which badger is not
 	// written to: a memtable, its log and a table must still fit.
-	freeBytesMinDefault = 64 << 20
+	FreeBytesMin = 64 << 20
 	// blobRefBytes is the estimate for the rows that one reference to a blob adds.
 	blobRefBytes = 200
 	// blobDropsMax bounds the blobs that one transaction drops, each of 34 rows at
