@@ -265,32 +265,3 @@ func (n *Node) network() (*running, error) {
 	}
 	return n.net, nil
 }
-
-// Close ends Run and releases the store and the directory. It is idempotent,
-// and whoever calls it finds all of that done when it returns.
-func (n *Node) Close() error {
-	n.closeOnce.Do(func() {
-		n.mu.Lock()
-		n.closed = true
-		started, stop := n.started, n.stop
-		n.mu.Unlock()
-		if started {
-			stop()
-			<-n.done
-		}
-		n.closeErr = n.release()
-	})
-	return n.closeErr
-}
-
-func (n *Node) release() error {
-	var err error
-	if n.store != nil {
-		err = n.store.Close()
-	}
-	n.lock.release()
-	if err != nil {
-		return fmt.Errorf("node: close the store: %w", err)
-	}
-	return nil
-}

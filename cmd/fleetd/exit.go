@@ -113,6 +113,7 @@ func knownErrors() []knownError {
 	return []knownError{
 		{store.ErrFull, exitError, fullAdvice},
 		{syscall.ENOSPC, exitError, fullAdvice},
+		{node.ErrNotClosed, exitError, "look at the disk of the data directory; what was acknowledged is on it as far as it kept it, and fleetd verify says whether that agrees"},
 		{node.ErrInUse, exitError, "talk to the running one with the other commands, or stop it"},
 		{node.ErrConfig, exitUsage, "config.yaml in the data directory, FLEETD_... in the environment and the flags of fleetd run set this"},
 		{fleet.ErrName, exitUsage, "choose a name of 1 to 64 visible characters, such as --name laptop"},

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
@@ -49,8 +50,8 @@ such as FLEETD_DISCOVERY_MDNS=true), then from flags.`,
 		if err == nil {
 			err = a.serve(ctx, n, apiAddr, cfg.Logger)
 		}
-		if closed := n.Close(); err == nil {
-			err = closed
+		if closed := n.Close(); err == nil || errors.Is(closed, node.ErrNotClosed) {
+			err = closed // it says why
 		}
 		return a.explainServe(explainStart(err))
 	})
@@ -120,7 +121,29 @@ func (a *app) serve(ctx context.Context, n *node.Node, apiAddr netip.AddrPort, l
 			return nil
 		}
 	})
-	return both.Wait()
+	return ended(ctx, both.Wait)
+}
+
+// stopMax is how long a daemon may take to stop serving: requests that are running
+// are given ten seconds, and a store that hangs lets them run for ever.
+const stopMax = 20 * time.Second
+
+// errNotStopped is the end of a daemon that does not stop by itself.
+var errNotStopped = errors.New("the daemon did not stop within " + stopMax.String() + ": something waits for its store, and gets no answer")
+
+// ended waits for what ends soon after ctx. Errors: errNotStopped, those of wait.
+func ended(ctx context.Context, wait func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- wait() }()
+	<-ctx.Done() // the wait ends it, too
+	timer := time.NewTimer(stopMax)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return errNotStopped
+	}
 }
 
 // listening is what fleetd run prints once it serves.
