@@ -39,7 +39,7 @@ func (c *Config) parse(text []byte) error {
 	}
 	var tree map[string]any
 	if err := yaml.Unmarshal(text, &tree); err != nil {
-		return fmt.Errorf("%w: config.yaml: %w", ErrConfig, err)
+		return fmt.Errorf("%w: config.yaml: %s", ErrConfig, yamlTrouble(err))
 	}
 	return c.apply("", tree)
 }
@@ -114,4 +114,16 @@ func (c *Config) render() []byte {
 		fmt.Fprintf(&b, "#   %s: %s  # %s\n", name, s.get(c), s.Help)
 	}
 	return []byte(b.String())
+}
+
+// yamlTrouble is an error of the parser in one line: what is wrong and where. It
+// draws the lines of the file around it besides.
+func yamlTrouble(err error) string {
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	var syntax yaml.Error
+	if errors.As(err, &syntax) && syntax.GetToken() != nil {
+		at := syntax.GetToken().Position
+		return fmt.Sprintf("line %d, column %d: %s", at.Line, at.Column, syntax.GetMessage())
+	}
+	return first
 }

@@ -60,7 +60,9 @@ func (a *app) explain(err error) *failure {
 func explainProblem(p *wire.Problem) *failure {
 	f := &failure{text: p.Error(), code: exitError, kind: string(p.Code)}
 	switch p.Code {
-	case wire.CodeInvalid, wire.CodeBadRequest, wire.CodeMediaType, wire.CodeUnauthorized: // the text says it
+	case wire.CodeInvalid, wire.CodeBadRequest:
+		f.code = exitUsage // the text says it
+	case wire.CodeMediaType, wire.CodeUnauthorized: // the text says it
 	case wire.CodeNotFound:
 		f.code, f.next = exitNotFound, "the list command shows what there is; a scope is exact"
 	case wire.CodeConflict:
@@ -70,7 +72,7 @@ func explainProblem(p *wire.Problem) *failure {
 	case wire.CodeDenied:
 		f.code, f.next = exitDenied, deniedAdvice(p.Detail)
 	case wire.CodeTooLarge:
-		f.next = "a text holds 8 MiB, and all other fields of a record 64 KiB together: shorten it, or make several"
+		f.code, f.next = exitUsage, "a text holds 8 MiB, and all other fields of a record 64 KiB together: shorten it, or make several"
 	case wire.CodeIncomplete:
 		f.code, f.next = exitNotConverged, "bring a machine online that has it: fleetd members says who is offline; then repeat it"
 	case wire.CodeDiskFull:

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -114,7 +113,7 @@ func contentLine(v wire.Version) string {
 	case v.Turn != nil:
 		return excerpt(v.Turn.Role + ": " + firstLine(v.Turn.Content))
 	case v.Outcome != nil:
-		return fmt.Sprintf("%d uses, %d wins", v.Outcome.Uses, v.Outcome.Wins)
+		return count(int(v.Outcome.Uses), "use") + ", " + count(int(v.Outcome.Wins), "win")
 	default:
 		return "-"
 	}

@@ -74,9 +74,9 @@ func checkMemory(in wire.MemoryWrite) error {
 	room, err := state.MemoryRoom(state.MemoryItem{ID: in.ID, Kind: in.Kind, Content: in.Content, Source: in.Source})
 	if err == nil && room < 0 {
 		if len(in.Content) <= wire.TextBytesMax {
-			return failed(exitError, "shorten them", "kind and source are %d bytes; a memory may have 64 KB of both", len(in.Kind)+len(in.Source))
+			return failed(exitUsage, "shorten them", "kind and source are %d bytes; a memory may have 64 KB of both", len(in.Kind)+len(in.Source))
 		}
-		return failed(exitError, "shorten it, or write several items",
+		return failed(exitUsage, "shorten it, or write several items",
 			"the text is %d bytes; a memory may have %d", len(in.Content), wire.TextBytesMax)
 	}
 	return err

@@ -96,3 +96,11 @@ func scopeText(s wire.Scope) string {
 
 // timeText is a time for people, in their zone.
 func timeText(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// count says how many there are of something, in words that agree.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

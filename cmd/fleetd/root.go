@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,6 +171,11 @@ func misuse(command *cobra.Command, err error) string {
 	if command.HasParent() && !command.HasSubCommands() && strings.HasPrefix(text, "unknown command ") {
 		return "it takes no arguments"
 	}
+	if strings.HasPrefix(text, "accepts ") || strings.HasPrefix(text, "requires ") {
+		if given := regexp.MustCompile(`received (\d+)$|only received (\d+)$`).FindStringSubmatch(text); given != nil {
+			return countMisuse(command, cmp.Or(given[1], given[2]))
+		}
+	}
 	found := regexp.MustCompile(`(?s)^invalid argument (".*") for "(?:-\w, )?--([a-z-]+)" flag: `).FindStringSubmatch(text)
 	if found == nil || command.Flag(found[2]) == nil {
 		return text
@@ -180,6 +186,26 @@ func misuse(command *cobra.Command, err error) string {
 		return text
 	}
 	return fmt.Sprintf("--%s %s: want %s", found[2], found[1], kind)
+}
+
+// countMisuse says which arguments a command takes: cobra counts them.
+func countMisuse(command *cobra.Command, given string) string {
+	takes := "nothing"
+	if _, arguments, found := strings.Cut(command.Use, " "); found {
+		takes = arguments
+	}
+	return fmt.Sprintf("it takes %s, and %s was given: %s", takes, counting(given), command.UseLine())
+}
+
+// counting is a number of arguments in words.
+func counting(given string) string {
+	switch given {
+	case "0":
+		return "no argument"
+	case "1":
+		return "one argument"
+	}
+	return "a list of " + given
 }
 
 // choice completes a flag that has few values.

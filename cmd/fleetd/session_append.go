@@ -43,7 +43,7 @@ unclear outcome: a turn of that id and text is not added twice.`,
 		defer c.Close()
 		appended, err := c.AppendTurn(ctx, args[0], in)
 		if isProblem(err, wire.CodeTooLarge) {
-			return failed(exitError, "shorten it, or append several turns", "the text is too long: a turn may have 8 MB, and its role 64 KB")
+			return failed(exitUsage, "shorten it, or append several turns", "the text is too long: a turn may have 8 MB, and its role 64 KB")
 		}
 		if err != nil {
 			return a.explainSession(err, "that turn was appended before; leave --turn-id out for a new one")

@@ -43,6 +43,9 @@ func (a *app) addSkills(ctx context.Context, folders []folder) error {
 		done, err := f.put(ctx, c)
 		if err != nil {
 			failure := a.explainAdd(f, err)
+			if failure.kind == string(wire.CodeTooLarge) {
+				failure.code = exitError // of a file, as others that cannot be added
+			}
 			failure.text = fmt.Sprintf("skill %s (%s; %d of %d folders are done): %s",
 				f.write.slug, f.dir, len(list.Skills), len(folders), failure.text)
 			if len(list.Skills) == 0 {

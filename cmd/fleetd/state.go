@@ -77,8 +77,8 @@ func (a *app) printExported(path string, payload []byte) error {
 	}
 	e := exported{wire.SchemaVersion, path, len(payload), s.LastSeq, len(s.Sessions), len(s.Turns), len(s.Skills), len(s.Items)}
 	return a.print(e, func(w io.Writer) {
-		say(w, "%s: %d sessions with %d turns, %d skills, %d memory items, deleted ones included",
-			oneLine(path), e.Sessions, e.Turns, e.Skills, e.Items)
+		say(w, "%s: %s with %s, %s, %s, deleted ones included", oneLine(path),
+			count(e.Sessions, "session"), count(e.Turns, "turn"), count(e.Skills, "skill"), count(e.Items, "memory item"))
 	})
 }
 

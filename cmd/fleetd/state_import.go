@@ -107,7 +107,14 @@ func (a *app) printImported(r wire.ImportReply) error {
 		return err
 	}
 	return &failure{
-		text: fmt.Sprintf("%d records of the file were refused", len(r.Refused)), code: exitError, told: true,
+		text: refusedText(len(r.Refused)), code: exitError, told: true,
 		next: "the reasons stand above; all others are here",
 	}
+}
+
+func refusedText(n int) string {
+	if n == 1 {
+		return "1 record of the file was refused"
+	}
+	return fmt.Sprintf("%d records of the file were refused", n)
 }

@@ -22,8 +22,8 @@ func (a *app) statusCommand() *cobra.Command {
 		}
 		return a.print(status, func(w io.Writer) {
 			say(w, "%s", oneLine(status.Verdict))
-			say(w, "%s: %d records, %d conflicts, %s, root %.16s", oneLine(status.Name),
-				status.Records, status.Conflicts, parkedText(&status), status.Root)
+			say(w, "%s: %s, %s, %s, root %.16s", oneLine(status.Name),
+				count(int(status.Records), "record"), count(status.Conflicts, "conflict"), parkedText(&status), status.Root)
 			progressText(w, &status)
 			say(w, "")
 			a.memberTable(w, status.Members)

@@ -26,7 +26,7 @@ func readText(r io.Reader, from, what, more string) (string, error) {
 	case len(raw) == 0:
 		return "", usage(from+" is empty", "put the text into it, or pass the text itself")
 	case len(raw) > wire.TextBytesMax:
-		return "", failed(exitError, "shorten it, or "+more, "%s has more than 8 MB; %s may have 8 MB", from, what)
+		return "", failed(exitUsage, "shorten it, or "+more, "%s has more than 8 MB; %s may have 8 MB", from, what)
 	}
 	return string(raw), nil
 }
