@@ -42,7 +42,8 @@ type skillBody struct {
 	Body      string   `cbor:"6,keyasint,omitempty"`
 	Tags      []string `cbor:"7,keyasint,omitempty"`
 	Check     string   `cbor:"8,keyasint,omitempty"`
-	Apart     bool     `cbor:"9,keyasint,omitempty"` // Body is the first blob of the record
+	Apart     bool     `cbor:"9,keyasint,omitempty"`  // Body is the first blob of the record
+	Held      string   `cbor:"10,keyasint,omitempty"` // the rules of Secrets.Held
 }
 
 type memoryBody struct {
@@ -51,6 +52,7 @@ type memoryBody struct {
 	Content   string `cbor:"5,keyasint,omitempty"`
 	Source    string `cbor:"6,keyasint,omitempty"`
 	Apart     bool   `cbor:"7,keyasint,omitempty"` // Content is the first blob of the record
+	Held      string `cbor:"8,keyasint,omitempty"` // the rules of Secrets.Held
 }
 
 // skillKey is the record key of a skill, whose scope and slug are normal.
@@ -97,6 +99,7 @@ func skillBodyOf(sk Skill) skillBody {
 		Body:      sk.Body,
 		Tags:      sk.Tags,
 		Check:     sk.Check,
+		Held:      sk.Held,
 	}
 }
 
@@ -118,6 +121,7 @@ func memoryBodyOf(it MemoryItem) memoryBody {
 		Kind:      it.Kind,
 		Content:   it.Content,
 		Source:    it.Source,
+		Held:      it.Held,
 	}
 }
 
@@ -180,6 +184,7 @@ func decodeSkill(rec *merge.Record) (Skill, error) {
 		CreatedAt:  decodeTime(body.CreatedAt),
 		UpdatedAt:  decodeTime(body.UpdatedAt),
 		Incomplete: body.Apart,
+		Secrets:    heldIn(rec, body.Held),
 		Envelope:   envelopeOf(rec.Envelope),
 	}, nil
 }
@@ -221,6 +226,7 @@ func decodeMemoryBody(rec *merge.Record) (MemoryItem, error) {
 		Content:    body.Content,
 		Scope:      scope,
 		Source:     body.Source,
+		Secrets:    heldIn(rec, body.Held),
 		CreatedAt:  decodeTime(body.CreatedAt),
 	}, nil
 }

@@ -106,7 +106,7 @@ func skillSays(rec *merge.Record) ([]byte, error) {
 		return nil, err
 	}
 	body := skillBodyOf(sk)
-	body.ID, body.Version, body.CreatedAt, body.UpdatedAt = "", 0, 0, 0
+	body.ID, body.Version, body.CreatedAt, body.UpdatedAt, body.Held = "", 0, 0, 0, ""
 	return saying(body, rec)
 }
 
@@ -116,6 +116,6 @@ func memorySays(rec *merge.Record) ([]byte, error) {
 		return nil, err
 	}
 	body := memoryBodyOf(it)
-	body.CreatedAt = 0
+	body.CreatedAt, body.Held = 0, ""
 	return saying(body, rec)
 }

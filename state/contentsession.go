@@ -47,7 +47,7 @@ func sessionSays(rec *merge.Record) ([]byte, error) {
 		return nil, err
 	}
 	body := sessionBodyOf(ses)
-	body.CreatedAt, body.UpdatedAt = 0, 0
+	body.CreatedAt, body.UpdatedAt, body.Held = 0, 0, ""
 	return merge.Marshal(body)
 }
 
@@ -57,6 +57,6 @@ func turnSays(rec *merge.Record) ([]byte, error) {
 		return nil, err
 	}
 	body := turnBodyOf(t)
-	body.CreatedAt, body.Seq = 0, 0
+	body.CreatedAt, body.Seq, body.Held = 0, 0, ""
 	return saying(body, rec)
 }

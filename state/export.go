@@ -35,8 +35,9 @@ func (p *replica) Export(ctx context.Context) (Snapshot, error) {
 // snapshotOf collects the heads of the kinds that a snapshot holds.
 func (p *replica) snapshotOf(ctx context.Context, r *store.Reader) (Snapshot, error) {
 	s := Snapshot{Home: p.home[0]}
+	place, _ := p.heldScope(p.home[0])
 	for _, section := range p.store.Sections() {
-		if section.Section.Family == kindSession && section.Section.Scope != p.home[0] {
+		if section.Section.Family == kindSession && section.Section.Scope != p.home[0] && section.Section.Scope != place {
 			continue
 		}
 		var failed error
@@ -45,6 +46,12 @@ func (p *replica) snapshotOf(ctx context.Context, r *store.Reader) (Snapshot, er
 				return true
 			}
 			rec, err := r.Load(key, held[len(held)-1])
+			if err == nil && key.Family() == kindSession && key.Scope != p.home[0] {
+				var left bool
+				if left, err = isLeftOut(r, &rec); left {
+					return true
+				}
+			}
 			if err == nil {
 				err = s.add(r, &rec)
 			}
@@ -57,6 +64,18 @@ func (p *replica) snapshotOf(ctx context.Context, r *store.Reader) (Snapshot, er
 	}
 	s.count()
 	return s.sorted(), nil
+}
+
+// isLeftOut reports whether a snapshot leaves out a session or turn that is not of
+// the home scope: all but those that are held and have no record there.
+func isLeftOut(r *store.Reader, rec *merge.Record) (left bool, err error) {
+	if heldBy(rec) == "" {
+		return true, nil
+	}
+	key := rec.Key
+	key.Scope = meantFor(key.Scope)
+	there, err := head(r, key)
+	return there != nil, err
 }
 
 func inSnapshot(kind string) bool {

@@ -17,6 +17,9 @@ type ImportResult struct {
 	Turns    ImportCounts
 	Skills   ImportCounts
 	Items    ImportCounts
+	// Held are those of Created and Updated that the gate for secrets has held back:
+	// they stay on this machine, see Gatekeeper.
+	Held int
 	// Refused are the records that were not written, in the order of the import.
 	Refused []ImportRefusal
 }
@@ -138,7 +141,7 @@ func (im *importer) count(counts *ImportCounts, key merge.Key, outcome imported,
 // unless that is nil; unless it is equal or the import a dry run, which does all the same but for
 // the commit.
 func (im *importer) put(
-	ctx context.Context, lock string, texts []string, build func(r *store.Reader, apart *merge.BlobRef) (merge.Record, imported, error),
+	ctx context.Context, lock string, texts []string, build func(r *store.Reader, apart *merge.BlobRef) ([]merge.Record, imported, error),
 ) (imported, error) {
 	apart, release, err := im.keep(ctx, texts[0], texts[1:]...)
 	if err != nil {
@@ -147,11 +150,11 @@ func (im *importer) put(
 	defer release()
 	var outcome imported
 	err = im.writeAll(ctx, lock, func(r *store.Reader) ([]merge.Record, error) {
-		rec, became, err := build(r, apart)
+		recs, became, err := build(r, apart)
 		if outcome = became; err != nil || im.dryRun || outcome == importedEqual {
 			return nil, err
 		}
-		return []merge.Record{rec}, nil
+		return recs, nil
 	})
 	return outcome, err
 }
@@ -183,25 +186,31 @@ func (im *importer) skill(ctx context.Context, sk Skill) error {
 	// What is counted is counted in records of its own, and who wrote it before is
 	// only a claim.
 	sk.Envelope, sk.Uses, sk.Wins = Envelope{}, 0, 0
+	wasHeld := sk.Held
+	if wasHeld != "" {
+		sk.Scope, sk.ID = meantFor(sk.Scope), ""
+	}
 	sk, err := normalSkill(sk)
 	if err != nil {
 		return im.count(&im.result.Skills, passed, 0, err)
 	}
-	s, key := skills{im.replica}, skillKey(sk.Scope, sk.Slug)
-	outcome, err := im.put(ctx, skillLock(sk), append([]string{sk.Body}, skillTexts(sk)...), func(r *store.Reader, apart *merge.BlobRef) (merge.Record, imported, error) {
-		was, err := head(r, key)
+	s := skills{im.replica}
+	v := im.judgeImported(wasHeld, sk.Scope, append([]string{sk.Body, sk.Slug, sk.ID}, skillTexts(sk)...)...)
+	outcome, err := im.put(ctx, skillLock(sk), append([]string{sk.Body}, skillTexts(sk)...), func(r *store.Reader, apart *merge.BlobRef) ([]merge.Record, imported, error) {
+		was, err := im.seen(r, skillKey(sk.Scope, sk.Slug), v)
 		if err != nil {
-			return merge.Record{}, 0, err
+			return nil, 0, err
 		}
 		outcome, err := becomes(r, was, decodeSkill, func(stored Skill) bool {
 			return stored.Name == sk.Name && stored.Body == sk.Body && stored.Check == sk.Check && slices.Equal(stored.Tags, sk.Tags)
 		})
 		if err != nil || outcome == importedEqual {
-			return merge.Record{}, outcome, err
+			return nil, outcome, err
 		}
-		_, rec, err := s.upsertion(r, sk, apart)
-		return rec, outcome, err
+		_, recs, err := s.upsertion(r, sk, apart, v)
+		return recs, outcome, err
 	})
+	im.tell(skillKey(sk.Scope, sk.Slug), v, outcome, err)
 	return im.count(&im.result.Skills, passed, outcome, err)
 }
 
@@ -211,6 +220,10 @@ func (im *importer) item(ctx context.Context, it MemoryItem) error {
 	}
 	passed := memoryKey(it.Scope, it.ID)
 	it.Envelope = Envelope{}
+	wasHeld := it.Held
+	if wasHeld != "" {
+		it.Scope = meantFor(it.Scope)
+	}
 	it, err := normalMemory(it)
 	if err == nil && it.ID == "" {
 		_, err = idText("") // a snapshot names every item
@@ -219,22 +232,24 @@ func (im *importer) item(ctx context.Context, it MemoryItem) error {
 		return im.count(&im.result.Items, passed, 0, err)
 	}
 	m, key := memory{im.replica}, memoryKey(it.Scope, it.ID)
-	outcome, err := im.put(ctx, key.Order(), []string{it.Content, it.Kind, it.Source}, func(r *store.Reader, apart *merge.BlobRef) (merge.Record, imported, error) {
-		was, err := head(r, key)
+	v := im.judgeImported(wasHeld, it.Scope, memoryTexts(it)...)
+	outcome, err := im.put(ctx, key.Order(), []string{it.Content, it.Kind, it.Source}, func(r *store.Reader, apart *merge.BlobRef) ([]merge.Record, imported, error) {
+		was, err := im.seen(r, key, v)
 		if err != nil {
-			return merge.Record{}, 0, err
+			return nil, 0, err
 		}
 		outcome, err := becomes(r, was, decodeMemory, func(stored MemoryItem) bool {
 			return stored.Kind == it.Kind && stored.Content == it.Content && stored.Source == it.Source
 		})
 		if err != nil || outcome == importedEqual {
-			return merge.Record{}, outcome, err
+			return nil, outcome, err
 		}
 		if err := m.checkScope(r, it); err != nil {
-			return merge.Record{}, 0, err
+			return nil, 0, err
 		}
-		_, rec, err := m.upsertion(r, it, apart)
-		return rec, outcome, err
+		_, recs, err := m.upsertion(r, it, apart, v)
+		return recs, outcome, err
 	})
+	im.tell(key, v, outcome, err)
 	return im.count(&im.result.Items, passed, outcome, err)
 }

@@ -14,7 +14,7 @@ func (im *importer) session(ctx context.Context, ses Session) error {
 		im.sessions[ses.ID] = importedSession{deleted: true}
 		return nil
 	}
-	id := ses.ID
+	id, wasHeld := ses.ID, ses.Held
 	ses.Envelope = Envelope{}
 	ses, err := normalSession(ses)
 	if err == nil && ses.ID == "" {
@@ -25,7 +25,7 @@ func (im *importer) session(ctx context.Context, ses Session) error {
 	}
 	var outcome imported
 	if err == nil {
-		outcome, err = im.putSession(ctx, ses)
+		outcome, err = im.putSession(ctx, ses, wasHeld)
 	}
 	im.sessions[id] = importedSession{ses: ses, refused: err != nil}
 	return im.count(&im.result.Sessions, passed, outcome, err)
@@ -33,21 +33,26 @@ func (im *importer) session(ctx context.Context, ses Session) error {
 
 // putSession writes a session over whatever is there: a deleted one is live
 // again, with the turns that it had.
-func (im *importer) putSession(ctx context.Context, ses Session) (imported, error) {
+func (im *importer) putSession(ctx context.Context, ses Session, wasHeld string) (imported, error) {
 	s := sessions{im.replica}
 	key := sessionKey(s.scope(), ses.ID)
-	return im.put(ctx, lockOf(key), []string{""}, func(r *store.Reader, _ *merge.BlobRef) (merge.Record, imported, error) {
-		was, err := head(r, key)
+	v := im.judgeImported(wasHeld, key.Scope, sessionTexts(ses)...)
+	outcome, err := im.put(ctx, lockOf(key), []string{""}, func(r *store.Reader, _ *merge.BlobRef) ([]merge.Record, imported, error) {
+		was, err := im.seen(r, key, v)
 		if err != nil {
-			return merge.Record{}, 0, err
+			return nil, 0, err
 		}
 		outcome, err := becomes(r, was, decodeSession, func(stored Session) bool {
 			return stored.Title == ses.Title && stored.Model == ses.Model
 		})
 		if err != nil || outcome == importedEqual {
-			return merge.Record{}, outcome, err
+			return nil, outcome, err
 		}
-		next := ses
+		next, to := ses, key
+		if v.hold {
+			to, _ = im.heldPlace(key)
+			next.Held = v.rules
+		}
 		if next.UpdatedAt = storedClock(s.stamper.clock.Now()); next.CreatedAt.IsZero() {
 			next.CreatedAt = next.UpdatedAt
 		}
@@ -60,11 +65,17 @@ func (im *importer) putSession(ctx context.Context, ses Session) (imported, erro
 			}
 		}
 		if next.Envelope, err = s.stamper.stamp(before, Envelope{}, false); err != nil {
-			return merge.Record{}, 0, err
+			return nil, 0, err
 		}
-		rec, err := s.sessionVersion(r, next)
-		return rec, outcome, err
+		rec, err := s.sessionVersion(r, to.Scope, next)
+		if err != nil {
+			return nil, 0, err
+		}
+		recs, err := im.replacing(r, rec, was)
+		return recs, outcome, err
 	})
+	im.tell(key, v, outcome, err)
+	return outcome, err
 }
 
 func (im *importer) turn(ctx context.Context, t Turn) error {
@@ -73,6 +84,7 @@ func (im *importer) turn(ctx context.Context, t Turn) error {
 	if t.Deleted || of.deleted {
 		return nil
 	}
+	wasHeld := t.Held
 	t.Envelope = Envelope{}
 	t, err := normalTurn(t)
 	switch {
@@ -88,53 +100,61 @@ func (im *importer) turn(ctx context.Context, t Turn) error {
 	}
 	var outcome imported
 	if err == nil {
-		outcome, err = im.putTurn(ctx, of.ses, t)
+		outcome, err = im.putTurn(ctx, of.ses, t, wasHeld)
 	}
 	return im.count(&im.result.Turns, passed, outcome, err)
 }
 
 // putTurn writes a turn at the place that it has in the snapshot. Turns are
 // never rewritten: another turn of its id is a conflict.
-func (im *importer) putTurn(ctx context.Context, ses Session, t Turn) (imported, error) {
+func (im *importer) putTurn(ctx context.Context, ses Session, t Turn, wasHeld string) (imported, error) {
 	s := sessions{im.replica}
 	key := turnKey(s.scope(), t.SessionID, t.ID)
-	return im.put(ctx, lockOf(sessionKey(s.scope(), ses.ID)), []string{t.Content, t.Role}, func(r *store.Reader, apart *merge.BlobRef) (merge.Record, imported, error) {
+	v := im.judgeImported(wasHeld, key.Scope, turnTexts(t)...)
+	outcome, err := im.put(ctx, lockOf(sessionKey(s.scope(), ses.ID)), []string{t.Content, t.Role}, func(r *store.Reader, apart *merge.BlobRef) ([]merge.Record, imported, error) {
 		in := ses
 		if !im.dryRun { // then it is there
 			var err error
 			if in, err = s.live(r, ses.ID); err != nil {
-				return merge.Record{}, 0, err
+				return nil, 0, err
 			}
 		}
-		was, err := head(r, key)
+		was, err := im.seen(r, key, v)
 		if err != nil {
-			return merge.Record{}, 0, err
+			return nil, 0, err
 		}
 		outcome, err := becomes(r, was, decodeTurn, func(stored Turn) bool { return stored.Role == t.Role && stored.Content == t.Content })
 		if err != nil {
-			return merge.Record{}, 0, err
+			return nil, 0, err
 		}
 		switch outcome {
 		case importedEqual:
-			return merge.Record{}, outcome, nil
+			return nil, outcome, nil
 		case importedUpdated:
-			return merge.Record{}, 0, fmt.Errorf("%w: session %.60q has another turn %.60q", ErrConflict, t.SessionID, t.ID)
+			return nil, 0, fmt.Errorf("%w: session %.60q has another turn %.60q", ErrConflict, t.SessionID, t.ID)
 		case importedCreated:
 		}
 		if was != nil { // the new version is later than the one that it brings back
 			if err := s.stamper.follow(was.Envelope.UpdatedHLC); err != nil {
-				return merge.Record{}, 0, err
+				return nil, 0, err
 			}
 		}
 		stamped, _, err := s.stamper.appendTurn(in, t, t.Seq)
 		if err != nil {
-			return merge.Record{}, 0, err
+			return nil, 0, err
+		}
+		to := key
+		if v.hold {
+			to, _ = im.heldPlace(key)
+			stamped.Held = v.rules
 		}
 		body, err := encodeTurn(stamped, apart)
 		if err != nil {
-			return merge.Record{}, 0, err
+			return nil, 0, err
 		}
-		rec, err := s.version(r, key, stamped.Envelope, body)
-		return rec, outcome, err
+		rec, err := s.version(r, to, stamped.Envelope, body)
+		return []merge.Record{rec}, outcome, err
 	})
+	im.tell(key, v, outcome, err)
+	return outcome, err
 }

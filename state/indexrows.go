@@ -23,6 +23,7 @@ import (
 //	session.in  SCOPE TIME ID      a live session: the sessions of a scope, oldest first
 //	turn.in     SCOPE SID SEQ STAMP WRITER ID   a live turn: the turns of a session in their order
 //	turn.tally  SCOPE SID          how many turns a session has, and the newest of them
+//	held        KIND SCOPE ID      what the gate holds back -> its rules
 //	invalid     KIND SECTION ID    a head that breaks the rules of its kind -> why
 //
 // TIME is CreatedAt in 16 hexadecimal digits that ascend as it does, as SEQ,
@@ -38,16 +39,18 @@ const (
 	indexSessionIn = "session.in"
 	indexTurnIn    = "turn.in"
 	indexTurnTally = "turn.tally"
+	indexGate      = "held"
 	indexInvalid   = "invalid"
 )
 
 // indexVersion changes whenever the rows of one head would be others, and
 // makes the store build them again.
-const indexVersion = 4
+const indexVersion = 5
 
 // Values of index rows: whether the record that the row leads to is live.
 const (
 	indexLive    = "l"
+	indexHeld    = "h" // live, and held back by the gate for secrets
 	indexDeleted = "d"
 )
 
@@ -81,7 +84,19 @@ func indexRows(head *merge.Record) []indexRow {
 		reason = strings.ToValidUTF8(reason[:min(len(reason), indexReasonBytesMax)], "")
 		return []indexRow{{indexName(indexInvalid, head.Key.Kind, head.Key.Section().ID(), string(head.Key.ID)), reason}}
 	}
-	return rows
+	return heldRows(head, rows)
+}
+
+// heldRows marks the rows of a record that is held, and adds that of its list.
+func heldRows(head *merge.Record, rows []indexRow) []indexRow {
+	held := heldBy(head)
+	if held == "" {
+		return rows
+	}
+	for i := range rows {
+		rows[i].value = indexHeld
+	}
+	return append(rows, indexRow{indexName(indexGate, head.Key.Kind, scopeID(head.Key.Scope), string(head.Key.ID)), held})
 }
 
 func skillRows(head *merge.Record) ([]indexRow, error) {

@@ -141,11 +141,31 @@ func scanWith(
 	return nil
 }
 
+// liveScopes returns the scopes in which a name is live; those of what is held only
+// where there are no others.
+func liveScopes(r *store.Reader, index, name string) ([]Scope, error) {
+	scopes, err := scopesOf(r, index, name, indexLive)
+	if err != nil || len(scopes) > 0 {
+		return scopes, err
+	}
+	return scopesOf(r, index, name, indexHeld)
+}
+
 // skillHit is a skill that an id leads to.
 type skillHit struct {
 	scope Scope
 	slug  string
 	live  bool
+	held  bool
+}
+
+// liveHits returns those that are live; what is held only where there are no others.
+func liveHits(hits []skillHit) []skillHit {
+	live := slices.DeleteFunc(slices.Clone(hits), func(h skillHit) bool { return !h.live })
+	if len(live) > 0 {
+		return live
+	}
+	return slices.DeleteFunc(hits, func(h skillHit) bool { return !h.held })
 }
 
 func (h skillHit) key() merge.Key { return skillKey(h.scope, h.slug) }
@@ -155,7 +175,7 @@ func (h skillHit) key() merge.Key { return skillKey(h.scope, h.slug) }
 func skillsOfID(r *store.Reader, id string) ([]skillHit, error) {
 	var hits []skillHit
 	err := scanIndex(r, func(rest []string, value []byte) (bool, error) {
-		hits = append(hits, skillHit{parseScopeID(rest[0]), rest[1], string(value) == indexLive})
+		hits = append(hits, skillHit{parseScopeID(rest[0]), rest[1], string(value) == indexLive, string(value) == indexHeld})
 		return true, nil
 	}, indexSkillID, id)
 	return hits, err
@@ -188,11 +208,11 @@ func (s skills) find(r *store.Reader, name string, pick func(what string, live [
 	if err != nil {
 		return merge.Key{}, err
 	}
-	hits = slices.DeleteFunc(hits, func(h skillHit) bool { return !h.live })
+	hits = liveHits(hits)
 	if key, found, err := s.nearHit(what, name, hits); found || err != nil {
 		return key, err
 	}
-	scopes, err := scopesOf(r, indexSkillSlug, name, indexLive)
+	scopes, err := liveScopes(r, indexSkillSlug, name)
 	if err != nil {
 		return merge.Key{}, err
 	}

@@ -23,6 +23,7 @@ type MemoryItem struct {
 	// Incomplete says that Content is not here yet and shows as empty: see ErrIncomplete.
 	// What has it set cannot be written.
 	Incomplete bool `json:",omitempty"`
+	Secrets
 	Envelope
 }
 

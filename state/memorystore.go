@@ -23,6 +23,7 @@ func (m memory) Write(ctx context.Context, it MemoryItem) (MemoryItem, error) {
 		it.ID = m.stamper.mint()
 	}
 	key := memoryKey(it.Scope, it.ID)
+	v := m.judge(it.Scope, memoryTexts(it)...)
 	apart, release, err := m.keep(ctx, it.Content, it.Kind, it.Source)
 	if err != nil {
 		return MemoryItem{}, err
@@ -31,7 +32,7 @@ func (m memory) Write(ctx context.Context, it MemoryItem) (MemoryItem, error) {
 	var written MemoryItem
 	// Writers of one id in several scopes must see each other, so the scope is
 	// not part of the lock.
-	err = m.write(ctx, key.Order(), func(r *store.Reader) (merge.Record, error) {
+	err = m.writeAll(ctx, key.Order(), func(r *store.Reader) ([]merge.Record, error) {
 		var err error
 		if minted {
 			it.ID, err = m.unused(r, it.ID, func(id string) merge.Key { return memoryKey(it.Scope, id) })
@@ -39,43 +40,68 @@ func (m memory) Write(ctx context.Context, it MemoryItem) (MemoryItem, error) {
 			err = m.checkScope(r, it)
 		}
 		if err != nil {
-			return merge.Record{}, err
+			return nil, err
 		}
-		stamped, rec, err := m.upsertion(r, it, apart)
+		stamped, recs, err := m.upsertion(r, it, apart, v)
 		if err != nil {
-			return merge.Record{}, err
+			return nil, err
 		}
 		written = stamped
-		written.Envelope = envelopeOf(rec.Envelope)
-		return rec, nil
+		written.Envelope = envelopeOf(recs[0].Envelope)
+		return recs, nil
 	})
 	if err != nil {
 		return MemoryItem{}, err
 	}
+	m.noticed(memoryKey(written.Scope, written.ID), v)
 	return written, nil
 }
 
+// memoryTexts are the texts of an item in which the gate looks for secrets.
+func memoryTexts(it MemoryItem) []string { return []string{it.Content, it.Kind, it.Source, it.ID} }
+
 // upsertion makes the version that a normal item is written as, its content apart
-// unless that is nil.
-func (m memory) upsertion(r *store.Reader, it MemoryItem, apart *merge.BlobRef) (MemoryItem, merge.Record, error) {
-	existing, err := heldMemory(r, memoryKey(it.Scope, it.ID))
+// unless that is nil, and what goes with it: see target.
+func (m memory) upsertion(r *store.Reader, it MemoryItem, apart *merge.BlobRef, v verdict) (MemoryItem, []merge.Record, error) {
+	to, err := m.targetOf(r, memoryKey(it.Scope, it.ID), it.Envelope, v)
 	if err != nil {
-		return MemoryItem{}, merge.Record{}, err
+		return MemoryItem{}, nil, err
+	}
+	it.Scope, it.Envelope = to.key.Scope, to.condition(it.Envelope)
+	if to.retire != nil && it.CreatedAt.IsZero() {
+		if was, err := decodeMemory(to.retire); err == nil {
+			it.CreatedAt = was.CreatedAt
+		}
+	}
+	existing, err := heldMemory(r, to.key)
+	if err != nil {
+		return MemoryItem{}, nil, err
 	}
 	stamped, err := m.stamper.upsertMemory(existing, it)
 	if err != nil {
-		return MemoryItem{}, merge.Record{}, err
+		return MemoryItem{}, nil, err
 	}
+	stamped.Secrets = Secrets{Held: to.held, Warned: v.warned()}
 	rec, err := m.memoryVersion(r, stamped, apart)
-	return stamped, rec, err
+	if err != nil {
+		return MemoryItem{}, nil, err
+	}
+	recs, err := m.with(r, rec, to)
+	return stamped, recs, err
 }
 
 // checkScope refuses an id that is known in other scopes only, deleted items
-// included.
+// included. What is held belongs to the scope that it is meant for.
 func (m memory) checkScope(r *store.Reader, it MemoryItem) error {
-	scopes, err := scopesOf(r, indexMemoryID, it.ID, indexLive, indexDeleted)
+	scopes, err := scopesOf(r, indexMemoryID, it.ID, indexLive, indexDeleted, indexHeld)
 	if err != nil || len(scopes) == 0 || slices.Contains(scopes, it.Scope) {
 		return err
+	}
+	if place, ok := m.heldScope(it.Scope); ok && slices.Contains(scopes, place) {
+		live, err := scopesOf(r, indexMemoryID, it.ID, indexLive)
+		if err != nil || !slices.Contains(live, place) {
+			return err
+		}
 	}
 	return fmt.Errorf("%w: memory item %.60q belongs to scope %s, not %s", ErrInvalid, it.ID, scopes[0], it.Scope)
 }
@@ -108,20 +134,25 @@ func (m memory) GetIn(ctx context.Context, scope Scope, id string) (MemoryItem, 
 	}
 	var found MemoryItem
 	err = m.view(ctx, func(r *store.Reader) error {
+		key, err := m.shown(r, key)
+		if err != nil {
+			return err
+		}
 		found, err = liveMemory(r, key)
 		return cmp.Or(err, lacking(key, found.LastWriterID, found.Incomplete))
 	})
 	return found, err
 }
 
-// find returns the key of the live item that an id names.
+// find returns the key of the live item that an id names. What is held counts only
+// where nothing else has the id.
 func (m memory) find(r *store.Reader, id string, pick func(what string, live []Scope) (Scope, error)) (merge.Key, error) {
 	what := fmt.Sprintf("memory item %.60q", id)
 	id, err := keyText("id", id)
 	if err != nil {
 		return merge.Key{}, fmt.Errorf("%w: %s", ErrNotFound, what)
 	}
-	scopes, err := scopesOf(r, indexMemoryID, id, indexLive)
+	scopes, err := liveScopes(r, indexMemoryID, id)
 	if err != nil {
 		return merge.Key{}, err
 	}
@@ -139,7 +170,7 @@ func (m memory) Recall(ctx context.Context, query RecallQuery) ([]MemoryItem, er
 	if scope == (Scope{}) {
 		return m.newest(ctx, nil, query.Limit, matches, indexMemoryAll)
 	}
-	return m.newest(ctx, nil, query.Limit, matches, indexMemoryIn, scopeID(scope))
+	return m.newestIn(ctx, nil, query.Limit, matches, scope)
 }
 
 func (m memory) List(ctx context.Context, scope Scope, kind string) ([]MemoryItem, error) {
@@ -148,35 +179,90 @@ func (m memory) List(ctx context.Context, scope Scope, kind string) ([]MemoryIte
 		return nothing[MemoryItem](ctx, m.replica)
 	}
 	matches := func(it *MemoryItem) bool { return kind == "" || it.Kind == kind }
-	return m.newest(ctx, nil, 0, matches, indexMemoryIn, scopeID(scope))
+	return m.newestIn(ctx, nil, 0, matches, scope)
+}
+
+// newestIn is newest for one scope, and for what is held for it.
+func (m memory) newestIn(ctx context.Context, after []string, limit int, matches func(*MemoryItem) bool, scope Scope) ([]MemoryItem, error) {
+	found := []MemoryItem{}
+	err := m.view(ctx, func(r *store.Reader) (err error) {
+		if found, err = m.scanNewest(ctx, r, after, limit, matches, indexMemoryIn, scopeID(scope)); err != nil {
+			return err
+		}
+		var held []MemoryItem
+		err = m.heldRows(r, scope, func(rest []string) error {
+			if len(after) > 0 && slices.Compare(rest, after) >= 0 {
+				return nil // it is on an earlier page
+			}
+			key := memoryKey(scope, rest[1])
+			place, err := m.shown(r, key)
+			if place == key || err != nil {
+				return err
+			}
+			it, err := liveMemory(r, place)
+			if err == nil && matches(&it) {
+				held = append(held, it)
+			}
+			return promised(err)
+		}, indexMemoryIn)
+		if len(held) == 0 {
+			return err
+		}
+		found = append(found, held...)
+		slices.SortStableFunc(found, func(a, b MemoryItem) int { return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID)) })
+		if limit > 0 && len(found) > limit {
+			found = found[:limit:limit]
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
 }
 
 // newest returns the live items under a prefix of the index that match, newest
 // first, ties by id and then scope descending, at most limit (<= 0: all). They
 // begin after a place in the index, if any.
 func (m memory) newest(ctx context.Context, after []string, limit int, matches func(*MemoryItem) bool, prefix ...string) ([]MemoryItem, error) {
-	found := []MemoryItem{}
-	err := m.view(ctx, func(r *store.Reader) error {
-		return scanIndexDownAfter(r, after, func(rest []string, _ []byte) (bool, error) {
-			// What follows is TIME ID SCOPE, or TIME ID when SCOPE is in the prefix.
-			scope := prefix[len(prefix)-1]
-			if len(rest) == 3 {
-				scope = rest[2]
-			}
-			it, err := liveMemory(r, memoryKey(parseScopeID(scope), rest[1]))
-			if err != nil {
-				return false, promised(err)
-			}
-			if matches(&it) {
-				found = append(found, it)
-			}
-			return limit <= 0 || len(found) < limit, ctx.Err()
-		}, prefix...)
+	var found []MemoryItem
+	err := m.view(ctx, func(r *store.Reader) (err error) {
+		found, err = m.scanNewest(ctx, r, after, limit, matches, prefix...)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return found, nil
+}
+
+// scanNewest is newest over one snapshot.
+func (m memory) scanNewest(
+	ctx context.Context, r *store.Reader, after []string, limit int, matches func(*MemoryItem) bool, prefix ...string,
+) ([]MemoryItem, error) {
+	found := []MemoryItem{}
+	err := scanIndexDownAfter(r, after, func(rest []string, row []byte) (bool, error) {
+		// What follows is TIME ID SCOPE, or TIME ID when SCOPE is in the prefix.
+		scope, everywhere := prefix[len(prefix)-1], len(rest) == 3
+		if everywhere {
+			scope = rest[2]
+		}
+		key := memoryKey(parseScopeID(scope), rest[1])
+		if everywhere {
+			if hidden, err := isHidden(r, key, row); hidden || err != nil {
+				return true, err
+			}
+		}
+		it, err := liveMemory(r, key)
+		if err != nil {
+			return false, promised(err)
+		}
+		if matches(&it) {
+			found = append(found, it)
+		}
+		return limit <= 0 || len(found) < limit, ctx.Err()
+	}, prefix...)
+	return found, err
 }
 
 func (m memory) Delete(ctx context.Context, id string) error {
@@ -204,7 +290,7 @@ func (m memory) DeleteIf(ctx context.Context, scope Scope, id string, token Enve
 }
 
 func (m memory) delete(ctx context.Context, key merge.Key, token Envelope) error {
-	return m.write(ctx, key.Order(), func(r *store.Reader) (merge.Record, error) {
+	return m.deleteShown(ctx, key.Order(), key, func(r *store.Reader, key merge.Key) (merge.Record, error) {
 		existing, err := heldMemory(r, key)
 		if err != nil {
 			return merge.Record{}, err

@@ -63,6 +63,14 @@ type Config struct {
 	// InlineBytesDefault, which is also the most. Callers see no difference.
 	InlineBytes int
 
+	// Gate says what happens to a skill, an item, a session or a turn that is
+	// written here and holds a secret; empty means GateOff. It needs a store that
+	// keeps its own events.
+	Gate GateMode
+	// OnSecret is told of each write in which the gate has found something, after it
+	// is done. It is called concurrently. nil tells nobody.
+	OnSecret func(Noticed)
+
 	// log takes the events in the place of the store; only for a store that nobody
 	// else writes to.
 	log       eventlog.Log
@@ -78,6 +86,9 @@ type replica struct {
 	home    []Scope // the home scope and what lies outward of it
 	stamper *Stamper
 	admit   func(*merge.Record) error
+
+	gate     GateMode
+	onSecret func(Noticed)
 
 	recorder      *recorder // nil: the store makes the events
 	codec         eventlog.SnapshotCodec
@@ -104,7 +115,10 @@ func open(st *store.Store, cfg Config) (*replica, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state: home scope: %w", err)
 	}
-	p := &replica{name: cfg.Name, store: st, signer: cfg.Signer, home: outward(scope), admit: cfg.Admit, codec: cfg.SnapshotCodec, snapshotEvery: cfg.SnapshotEvery}
+	if err := cfg.checkGate(); err != nil {
+		return nil, err
+	}
+	p := &replica{name: cfg.Name, gate: cfg.Gate, onSecret: cfg.OnSecret, store: st, signer: cfg.Signer, home: outward(scope), admit: cfg.Admit, codec: cfg.SnapshotCodec, snapshotEvery: cfg.SnapshotEvery}
 	if p.inlineBytes = cfg.InlineBytes; p.inlineBytes <= 0 || p.inlineBytes > InlineBytesDefault {
 		p.inlineBytes = InlineBytesDefault
 	}

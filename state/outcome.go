@@ -54,7 +54,11 @@ func (s skills) recordOutcome(ctx context.Context, key merge.Key, won bool) (Ski
 	}
 	var recorded Skill
 	err := s.write(ctx, lockOf(key), func(r *store.Reader) (merge.Record, error) {
-		sk, err := liveSkill(r, key)
+		at, err := s.shown(r, key)
+		if err != nil {
+			return merge.Record{}, err
+		}
+		sk, err := liveSkill(r, at)
 		if err != nil {
 			return merge.Record{}, err
 		}

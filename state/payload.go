@@ -16,6 +16,7 @@ import (
 func sessionPayload(ses Session) map[string]any {
 	p := envelopePayload(ses.Envelope)
 	p["ID"], p["Title"], p["Model"] = ses.ID, ses.Title, ses.Model
+	setHeld(p, ses.Held)
 	p["CreatedAt"], p["UpdatedAt"] = ses.CreatedAt.Format(time.RFC3339Nano), ses.UpdatedAt.Format(time.RFC3339Nano)
 	return p
 }
@@ -24,6 +25,7 @@ func turnPayload(t Turn) map[string]any {
 	p := envelopePayload(t.Envelope)
 	p["ID"], p["SessionID"], p["Seq"], p["Role"], p["Content"] = t.ID, t.SessionID, t.Seq, t.Role, t.Content
 	setIncomplete(p, t.Incomplete)
+	setHeld(p, t.Held)
 	p["CreatedAt"] = t.CreatedAt.Format(time.RFC3339Nano)
 	return p
 }
@@ -40,6 +42,7 @@ func skillPayload(sk Skill) map[string]any {
 	p["ID"], p["Slug"], p["Name"], p["Body"] = sk.ID, sk.Slug, sk.Name, sk.Body
 	p["Tags"], p["Check"] = tags, sk.Check
 	setIncomplete(p, sk.Incomplete)
+	setHeld(p, sk.Held)
 	p["Uses"], p["Wins"], p["Version"] = int64(sk.Uses), int64(sk.Wins), int64(sk.Version)
 	p["CreatedAt"], p["UpdatedAt"] = sk.CreatedAt.Format(time.RFC3339Nano), sk.UpdatedAt.Format(time.RFC3339Nano)
 	return p
@@ -50,6 +53,7 @@ func memoryPayload(it MemoryItem) map[string]any {
 	p["Scope"] = scopePayload(it.Scope)
 	p["ID"], p["Kind"], p["Content"], p["Source"] = it.ID, it.Kind, it.Content, it.Source
 	setIncomplete(p, it.Incomplete)
+	setHeld(p, it.Held)
 	p["CreatedAt"] = it.CreatedAt.Format(time.RFC3339Nano)
 	return p
 }
@@ -59,6 +63,13 @@ func memoryPayload(it MemoryItem) map[string]any {
 func setIncomplete(p map[string]any, incomplete bool) {
 	if incomplete {
 		p["Incomplete"] = true
+	}
+}
+
+// setHeld says of an image that it was held back by the gate for secrets.
+func setHeld(p map[string]any, held string) {
+	if held != "" {
+		p["Held"] = held
 	}
 }
 
@@ -82,7 +93,7 @@ func DecodeSession(payload map[string]any) (Session, error) {
 	r := newPayloadReader(payload, payloadSession)
 	ses := Session{
 		ID: r.text("ID"), Title: r.text("Title"), Model: r.text("Model"),
-		CreatedAt: r.time("CreatedAt"), UpdatedAt: r.time("UpdatedAt"), Envelope: r.envelope(),
+		CreatedAt: r.time("CreatedAt"), UpdatedAt: r.time("UpdatedAt"), Secrets: r.secrets(), Envelope: r.envelope(),
 	}
 	if r.err != nil {
 		return Session{}, r.err
@@ -95,7 +106,7 @@ func DecodeTurn(payload map[string]any) (Turn, error) {
 	r := newPayloadReader(payload, payloadTurn)
 	t := Turn{
 		ID: r.text("ID"), SessionID: r.text("SessionID"), Seq: r.number("Seq"), Role: r.text("Role"), Content: r.text("Content"), Incomplete: r.flag("Incomplete"),
-		CreatedAt: r.time("CreatedAt"), Envelope: r.envelope(),
+		CreatedAt: r.time("CreatedAt"), Secrets: r.secrets(), Envelope: r.envelope(),
 	}
 	if r.err != nil {
 		return Turn{}, r.err
@@ -111,7 +122,7 @@ func DecodeSkill(payload map[string]any) (Skill, error) {
 		ID: r.text("ID"), Slug: r.text("Slug"), Name: r.text("Name"), Body: r.text("Body"), Incomplete: r.flag("Incomplete"),
 		Tags: r.texts("Tags"), Scope: r.scope("Scope"), Check: r.text("Check"),
 		Uses: int(r.number("Uses")), Wins: int(r.number("Wins")), Version: int(r.number("Version")),
-		CreatedAt: r.time("CreatedAt"), UpdatedAt: r.time("UpdatedAt"), Envelope: r.envelope(),
+		CreatedAt: r.time("CreatedAt"), UpdatedAt: r.time("UpdatedAt"), Secrets: r.secrets(), Envelope: r.envelope(),
 	}
 	if r.err != nil {
 		return Skill{}, r.err
@@ -124,7 +135,7 @@ func DecodeMemoryItem(payload map[string]any) (MemoryItem, error) {
 	r := newPayloadReader(payload, payloadMemory)
 	it := MemoryItem{
 		ID: r.text("ID"), Kind: r.text("Kind"), Content: r.text("Content"), Scope: r.scope("Scope"), Incomplete: r.flag("Incomplete"),
-		Source: r.text("Source"), CreatedAt: r.time("CreatedAt"), Envelope: r.envelope(),
+		Source: r.text("Source"), CreatedAt: r.time("CreatedAt"), Secrets: r.secrets(), Envelope: r.envelope(),
 	}
 	if r.err != nil {
 		return MemoryItem{}, r.err
@@ -165,6 +176,14 @@ func (r *payloadReader) flag(field string) bool {
 		r.fail(field, "true or false")
 	}
 	return v
+}
+
+// secrets reads what setHeld has written.
+func (r *payloadReader) secrets() Secrets {
+	if _, there := r.fields["Held"]; !there {
+		return Secrets{}
+	}
+	return Secrets{Held: r.text("Held")}
 }
 
 func (r *payloadReader) text(field string) string {

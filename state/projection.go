@@ -52,6 +52,9 @@ func (p *projection) apply(e eventlog.Event) error {
 		return p.hide(record)
 	}
 	if home, err := p.isHome(e.Payload); err != nil || !home {
+		if held, errHeld := p.applyHeld(e); held || errHeld != nil {
+			return errHeld
+		}
 		p.skipped[e.Type+ofAnotherScope]++
 		return err
 	}
@@ -215,6 +218,9 @@ func (p *projection) drop(key merge.Key) {
 // the event which eventOf makes of it.
 func (p *projection) applyRecord(rec *merge.Record) {
 	eventType := Indexer{}.EventType(rec.Key.Kind, rec.Envelope.Deleted)
+	if p.isHeldPlace(rec.Key) && p.takeHeldRecord(rec) {
+		return
+	}
 	known, hidden := true, false
 	switch rec.Key.Kind {
 	case kindSession:

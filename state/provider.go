@@ -74,6 +74,7 @@ type Replica interface {
 	// but hidden, because they break the rules of their kind.
 	Invalid(ctx context.Context) ([]Invalid, error)
 	Settler
+	Gatekeeper
 }
 
 // Conflict is a write that lost to a concurrent one. The fleet keeps it until

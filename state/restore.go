@@ -44,6 +44,8 @@ func (p *replica) settle(
 		return Version{}, err
 	}
 	var settled Version
+	var judged verdict
+	at := key
 	err := p.writeAll(ctx, lockOf(key), func(r *store.Reader) ([]merge.Record, error) {
 		known, err := knownOf(r, key)
 		if err != nil {
@@ -54,7 +56,17 @@ func (p *replica) settle(
 			return nil, err
 		}
 		head := headOf(known)
-		rec, err := p.anew(r, key, rewrite{
+		rec, v, err := p.holdAnew(r, key, head, chosen)
+		if judged, at = v, key; err != nil {
+			return nil, err
+		}
+		if v.hold {
+			at = rec.Key
+			settled, err = showVersion(r, rec)
+			settled.Standing = StandingHead
+			return []merge.Record{*rec}, err
+		}
+		rec, err = p.anew(r, key, rewrite{
 			head: head, from: chosen, deleted: chosen.Deleted, covers: merge.SupersedeAll, force: inConflict(known),
 		})
 		if err != nil {
@@ -72,7 +84,42 @@ func (p *replica) settle(
 	if err != nil {
 		return Version{}, err
 	}
+	p.noticed(at, judged)
 	return settled, nil
+}
+
+// judgeAnew is judge for a write of what a key has said before. What its head says
+// already is out, and written anew as it is.
+func (p *replica) judgeAnew(r *store.Reader, key merge.Key, head, from *knownVersion, deleted bool) (verdict, *merge.Record, error) {
+	if deleted || key.Scope.Instance != "" || p.gate == GateOff || from.Hash == head.Hash {
+		return verdict{}, nil, nil
+	}
+	rec, err := loadRecord(r, key, from.Held)
+	if err != nil {
+		return verdict{}, nil, err
+	}
+	v, err := showVersion(r, &rec)
+	if err != nil {
+		return verdict{}, nil, err
+	}
+	fields := fieldsOf(&v)
+	texts := make([]string, 0, len(fields))
+	for _, f := range fields {
+		texts = append(texts, *f.text)
+	}
+	return p.judge(key.Scope, texts...), &rec, nil
+}
+
+// holdAnew is anew for what holds a secret: its content is held, and the key stays as
+// it is. It returns no record unless the verdict is to hold it.
+func (p *replica) holdAnew(r *store.Reader, key merge.Key, head, from *knownVersion) (*merge.Record, verdict, error) {
+	v, rec, err := p.judgeAnew(r, key, head, from, from.Deleted)
+	if err != nil || !v.hold {
+		return nil, v, err
+	}
+	place, _ := p.heldPlace(key)
+	held, err := p.carry(r, viewVersion(rec), apartOf(rec), place, v.rules)
+	return &held, v, err
 }
 
 // rewrite is a write of what a key has said before.

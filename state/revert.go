@@ -24,7 +24,7 @@ func (p *replica) WrittenBy(ctx context.Context, writer string, since hlc.Timest
 			return err
 		}
 		for _, key := range keys {
-			plan, err := planOf(r, key, what)
+			plan, err := p.planOf(r, key, what)
 			if err = cmp.Or(err, ctx.Err()); err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (p *replica) revert(ctx context.Context, key merge.Key, what undone) (*Chan
 	var done *Change
 	err := p.writeAll(ctx, lockOf(key), func(r *store.Reader) ([]merge.Record, error) {
 		done = nil
-		plan, err := planOf(r, key, what)
+		plan, err := p.planOf(r, key, what)
 		if plan == nil || err != nil {
 			return nil, err
 		}

@@ -21,6 +21,7 @@ type Session struct {
 	// turns, UpdatedHLC and LastWriterID are those of the newest of both. So an
 	// append moves the envelope without rewriting the session.
 	Envelope
+	Secrets
 }
 
 // Turn is one entry in a session's transcript.
@@ -39,6 +40,7 @@ type Turn struct {
 	// Incomplete says that Content is not here yet and shows as empty: see ErrIncomplete.
 	// What has it set cannot be written.
 	Incomplete bool `json:",omitempty"`
+	Secrets
 	Envelope
 }
 

@@ -13,6 +13,7 @@ type sessionBody struct {
 	UpdatedAt int64  `cbor:"4,keyasint,omitempty"`
 	Title     string `cbor:"5,keyasint,omitempty"`
 	Model     string `cbor:"6,keyasint,omitempty"`
+	Held      string `cbor:"7,keyasint,omitempty"` // the rules of Secrets.Held
 }
 
 type turnBody struct {
@@ -21,6 +22,7 @@ type turnBody struct {
 	Role      string `cbor:"5,keyasint,omitempty"`
 	Content   string `cbor:"6,keyasint,omitempty"`
 	Apart     bool   `cbor:"7,keyasint,omitempty"` // Content is the first blob of the record
+	Held      string `cbor:"8,keyasint,omitempty"` // the rules of Secrets.Held
 }
 
 // sessionKey is the record key of a session, whose scope and id are normal.
@@ -47,6 +49,7 @@ func sessionBodyOf(ses Session) sessionBody {
 		UpdatedAt: ses.UpdatedAt.UnixNano(),
 		Title:     ses.Title,
 		Model:     ses.Model,
+		Held:      ses.Held,
 	}
 }
 
@@ -63,7 +66,7 @@ func encodeTurn(t Turn, apart *merge.BlobRef) (encoded, error) {
 }
 
 func turnBodyOf(t Turn) turnBody {
-	return turnBody{CreatedAt: t.CreatedAt.UnixNano(), Seq: t.Seq, Role: t.Role, Content: t.Content}
+	return turnBody{CreatedAt: t.CreatedAt.UnixNano(), Seq: t.Seq, Role: t.Role, Content: t.Content, Held: t.Held}
 }
 
 // decodeSession is the view of a session's record alone, without its turns.
@@ -89,6 +92,7 @@ func decodeSession(rec *merge.Record) (Session, error) {
 		ID:        id,
 		Title:     body.Title,
 		Model:     body.Model,
+		Secrets:   heldIn(rec, body.Held),
 		CreatedAt: decodeTime(body.CreatedAt),
 		UpdatedAt: decodeTime(body.UpdatedAt),
 		Envelope:  envelopeOf(rec.Envelope),
@@ -122,6 +126,7 @@ func decodeTurn(rec *merge.Record) (Turn, error) {
 		Seq:        body.Seq,
 		Role:       body.Role,
 		Content:    body.Content,
+		Secrets:    heldIn(rec, body.Held),
 		CreatedAt:  decodeTime(body.CreatedAt),
 		Envelope:   envelopeOf(rec.Envelope),
 	}, nil

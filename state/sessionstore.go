@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/fleetsync/fleetd/hlc"
@@ -29,6 +30,7 @@ func (s sessions) Create(ctx context.Context, ses Session) (Session, error) {
 		ses.ID = s.stamper.mint()
 	}
 	key := sessionKey(s.scope(), ses.ID)
+	v := s.judge(s.scope(), sessionTexts(ses)...)
 	var written Session
 	err = s.write(ctx, lockOf(key), func(r *store.Reader) (merge.Record, error) {
 		if minted {
@@ -38,7 +40,7 @@ func (s sessions) Create(ctx context.Context, ses Session) (Session, error) {
 			}
 		}
 		key = sessionKey(s.scope(), ses.ID)
-		existing, err := head(r, key)
+		existing, err := s.either(r, key)
 		if err != nil {
 			return merge.Record{}, err
 		}
@@ -49,12 +51,17 @@ func (s sessions) Create(ctx context.Context, ses Session) (Session, error) {
 		if err != nil {
 			return merge.Record{}, err
 		}
-		rec, err := s.sessionVersion(r, stamped)
+		// Turns may be here before their session.
+		t, err := s.tally(r, key)
 		if err != nil {
 			return merge.Record{}, err
 		}
-		// Turns may be here before their session.
-		t, err := tallyOf(r, key)
+		stamped.Warned = v.warned()
+		if v.hold {
+			key, _ = s.heldPlace(key)
+			stamped.Held = v.rules
+		}
+		rec, err := s.sessionVersion(r, key.Scope, stamped)
 		written = stamped
 		written.Envelope = envelopeOf(rec.Envelope)
 		written = t.over(written)
@@ -63,6 +70,7 @@ func (s sessions) Create(ctx context.Context, ses Session) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
+	s.noticed(key, v)
 	return written, nil
 }
 
@@ -74,12 +82,12 @@ func deletedWord(rec *merge.Record) string {
 	return " already"
 }
 
-func (s sessions) sessionVersion(r *store.Reader, stamped Session) (merge.Record, error) {
+func (s sessions) sessionVersion(r *store.Reader, scope Scope, stamped Session) (merge.Record, error) {
 	body, err := encodeSession(stamped)
 	if err != nil {
 		return merge.Record{}, err
 	}
-	return s.version(r, sessionKey(s.scope(), stamped.ID), stamped.Envelope, body)
+	return s.version(r, sessionKey(scope, stamped.ID), stamped.Envelope, body)
 }
 
 func (s sessions) Get(ctx context.Context, id string) (Session, error) {
@@ -98,11 +106,15 @@ func (s sessions) live(r *store.Reader, id string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	ses, err := liveSession(r, key)
+	at, err := s.shown(r, key)
 	if err != nil {
 		return Session{}, err
 	}
-	t, err := tallyOf(r, key)
+	ses, err := liveSession(r, at)
+	if err != nil {
+		return Session{}, err
+	}
+	t, err := s.tally(r, key)
 	return t.over(ses), err
 }
 
@@ -151,11 +163,31 @@ func newestTurn(r *store.Reader, session merge.Key) (stamp hlc.Timestamp, writer
 func (s sessions) List(ctx context.Context) ([]Session, error) {
 	list := []Session{}
 	err := s.view(ctx, func(r *store.Reader) error {
-		return scanIndex(r, func(rest []string, _ []byte) (bool, error) {
-			ses, err := s.live(r, rest[1])
+		add := func(id string) error {
+			ses, err := s.live(r, id)
 			list = append(list, ses)
-			return true, cmp.Or(promised(err), ctx.Err())
+			return cmp.Or(promised(err), ctx.Err())
+		}
+		err := scanIndex(r, func(rest []string, _ []byte) (bool, error) {
+			return true, add(rest[1])
 		}, indexSessionIn, scopeID(s.scope()))
+		if err != nil {
+			return err
+		}
+		shared := len(list)
+		err = s.heldRows(r, s.scope(), func(rest []string) error {
+			key := sessionKey(s.scope(), rest[1])
+			if at, err := s.shown(r, key); at == key || err != nil {
+				return err
+			}
+			return add(rest[1])
+		}, indexSessionIn)
+		if len(list) > shared {
+			slices.SortStableFunc(list, func(a, b Session) int {
+				return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+			})
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -170,11 +202,24 @@ func (s sessions) Turns(ctx context.Context, sessionID string) ([]Turn, error) {
 		if err != nil {
 			return err
 		}
-		return scanIndex(r, func(rest []string, _ []byte) (bool, error) {
+		err = scanIndex(r, func(rest []string, _ []byte) (bool, error) {
 			t, err := live(r, turnKey(s.scope(), ses.ID, rest[len(rest)-1]), decodeTurn)
 			turns = append(turns, t)
 			return true, cmp.Or(promised(err), ctx.Err())
 		}, indexTurnIn, scopeID(s.scope()), ses.ID)
+		if err != nil {
+			return err
+		}
+		shared := len(turns)
+		err = s.heldTurns(r, ses.ID, func(rec *merge.Record) error {
+			t, err := live(r, rec.Key, decodeTurn)
+			turns = append(turns, t)
+			return promised(err)
+		})
+		if len(turns) > shared { // each in its place
+			slices.SortStableFunc(turns, func(a, b Turn) int { return compareTurns(&a, &b) })
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -191,12 +236,15 @@ func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
 	if minted {
 		t.ID = s.stamper.mint()
 	}
+	v := s.judge(s.scope(), turnTexts(t)...)
 	apart, release, err := s.keep(ctx, t.Content, t.Role)
 	if err != nil {
 		return Turn{}, err
 	}
 	defer release()
 	var appended Turn
+	var key merge.Key
+	isNew := false
 	err = s.writeAll(ctx, lockOf(sessionKey(s.scope(), t.SessionID)), func(r *store.Reader) ([]merge.Record, error) {
 		ses, err := s.live(r, t.SessionID)
 		if err != nil {
@@ -208,16 +256,16 @@ func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
 				return nil, err
 			}
 		}
-		key := turnKey(s.scope(), t.SessionID, t.ID)
-		existing, err := head(r, key)
+		key = turnKey(s.scope(), t.SessionID, t.ID)
+		existing, err := s.either(r, key)
 		if err != nil {
 			return nil, err
 		}
-		if existing != nil {
+		if isNew = existing == nil; !isNew {
 			appended, err = sameTurn(r, existing, t)
 			return nil, err
 		}
-		highest, err := highestSeq(r, s.scope(), t.SessionID)
+		highest, err := s.highestSeq(r, t.SessionID)
 		if err != nil {
 			return nil, err
 		}
@@ -225,17 +273,18 @@ func (s sessions) AppendTurn(ctx context.Context, t Turn) (Turn, error) {
 		if err != nil {
 			return nil, err
 		}
-		body, err := encodeTurn(stamped, apart)
-		if err != nil {
+		var rec merge.Record
+		if appended, rec, err = s.turnVersion(r, key, stamped, apart, v); err != nil {
 			return nil, err
 		}
-		rec, err := s.version(r, key, stamped.Envelope, body)
-		appended = stamped
-		appended.Envelope = envelopeOf(rec.Envelope)
-		return []merge.Record{rec}, err
+		key = rec.Key
+		return []merge.Record{rec}, nil
 	})
 	if err != nil {
 		return Turn{}, err
+	}
+	if isNew {
+		s.noticed(key, v)
 	}
 	return appended, nil
 }
@@ -260,7 +309,7 @@ func sameTurn(r *store.Reader, existing *merge.Record, t Turn) (Turn, error) {
 	return stored, nil
 }
 
-// highestSeq returns the highest Seq of a session's turns, 0 when it has none.
+// highestSeq is that of the turns of one scope.
 func highestSeq(r *store.Reader, scope Scope, sessionID string) (highest int64, err error) {
 	err = scanIndexDown(r, func(rest []string, _ []byte) (more bool, err error) {
 		if highest, err = strconv.ParseInt(rest[0], 16, 64); err != nil {
@@ -281,10 +330,14 @@ func (s sessions) Delete(ctx context.Context, id string) error {
 		if err != nil {
 			return merge.Record{}, err
 		}
+		at, err := s.shown(r, key)
+		if err != nil {
+			return merge.Record{}, err
+		}
 		stamped, err := s.stamper.deleteSession(ses)
 		if err != nil {
 			return merge.Record{}, err
 		}
-		return s.sessionVersion(r, stamped)
+		return s.sessionVersion(r, at.Scope, stamped)
 	})
 }

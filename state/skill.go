@@ -48,6 +48,7 @@ type Skill struct {
 	// Incomplete says that Body is not here yet and shows as empty: see ErrIncomplete.
 	// What has it set cannot be written.
 	Incomplete bool `json:",omitempty"`
+	Secrets
 	Envelope
 }
 

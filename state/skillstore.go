@@ -20,6 +20,7 @@ func (s skills) Upsert(ctx context.Context, sk Skill) (Skill, error) {
 	if err != nil {
 		return Skill{}, err
 	}
+	v := s.judge(sk.Scope, append([]string{sk.Body, sk.Slug, sk.ID}, skillTexts(sk)...)...)
 	apart, release, err := s.keep(ctx, sk.Body, skillTexts(sk)...)
 	if err != nil {
 		return Skill{}, err
@@ -27,21 +28,24 @@ func (s skills) Upsert(ctx context.Context, sk Skill) (Skill, error) {
 	defer release()
 	var written Skill
 	err = s.writeAll(ctx, skillLock(sk), func(r *store.Reader) ([]merge.Record, error) {
-		stamped, rec, err := s.upsertion(r, sk, apart)
+		stamped, recs, err := s.upsertion(r, sk, apart, v)
 		if err != nil {
 			return nil, err
 		}
-		credits, sums, err := s.creditTotals(r, sk)
+		passed := sk
+		passed.Scope = stamped.Scope
+		credits, sums, err := s.creditTotals(r, passed)
 		if err != nil {
 			return nil, err
 		}
 		written = sums.shownBy(stamped)
-		written.Envelope = envelopeOf(rec.Envelope)
-		return append([]merge.Record{rec}, credits...), nil
+		written.Envelope = envelopeOf(recs[0].Envelope)
+		return append(recs, credits...), nil
 	})
 	if err != nil {
 		return Skill{}, err
 	}
+	s.noticed(skillKey(written.Scope, written.Slug), v)
 	return written, nil
 }
 
@@ -58,21 +62,34 @@ func skillLock(sk Skill) string {
 }
 
 // upsertion makes the version that a normal skill is written as, its content apart
-// unless that is nil.
-func (s skills) upsertion(r *store.Reader, sk Skill, apart *merge.BlobRef) (Skill, merge.Record, error) {
-	existing, err := heldSkill(r, skillKey(sk.Scope, sk.Slug))
+// unless that is nil, and what goes with it: see target.
+func (s skills) upsertion(r *store.Reader, sk Skill, apart *merge.BlobRef, v verdict) (Skill, []merge.Record, error) {
+	to, err := s.targetOf(r, skillKey(sk.Scope, sk.Slug), sk.Envelope, v)
+	if err != nil {
+		return Skill{}, nil, err
+	}
+	if place, _ := s.heldScope(sk.Scope); to.checked && (sk.ID == SkillID(sk.Scope, sk.Slug) || sk.ID == SkillID(place, sk.Slug)) {
+		sk.ID = "" // it is derived anew, of where the skill goes
+	}
+	sk.Scope, sk.Envelope = to.key.Scope, to.condition(sk.Envelope)
+	existing, err := heldSkill(r, to.key)
 	if err == nil {
 		err = s.checkID(r, sk)
 	}
 	if err != nil {
-		return Skill{}, merge.Record{}, err
+		return Skill{}, nil, err
 	}
 	stamped, err := s.stamper.upsertSkill(existing, sk)
 	if err != nil {
-		return Skill{}, merge.Record{}, err
+		return Skill{}, nil, err
 	}
+	stamped.Secrets = Secrets{Held: to.held, Warned: v.warned()}
 	rec, err := s.skillVersion(r, stamped, apart)
-	return stamped, rec, err
+	if err != nil {
+		return Skill{}, nil, err
+	}
+	recs, err := s.with(r, rec, to)
+	return stamped, recs, err
 }
 
 // checkID refuses an id that is another skill's, deleted ones included.
@@ -85,7 +102,7 @@ func (s skills) checkID(r *store.Reader, sk Skill) error {
 		return err
 	}
 	for _, hit := range hits {
-		if hit.scope != sk.Scope || hit.slug != sk.Slug {
+		if meantFor(hit.scope) != meantFor(sk.Scope) && hit.scope != sk.Scope || hit.slug != sk.Slug {
 			return fmt.Errorf("%w: id %.60q is that of skill %q in %s", ErrConflict, sk.ID, hit.slug, hit.scope)
 		}
 	}
@@ -123,6 +140,10 @@ func (s skills) GetIn(ctx context.Context, scope Scope, slug string) (Skill, err
 	}
 	var found Skill
 	err = s.view(ctx, func(r *store.Reader) error {
+		key, err := s.shown(r, key)
+		if err != nil {
+			return err
+		}
 		found, err = countedSkill(r, key)
 		return cmp.Or(err, lacking(key, found.LastWriterID, found.Incomplete))
 	})
@@ -136,11 +157,23 @@ func (s skills) List(ctx context.Context, scope Scope) ([]Skill, error) {
 	}
 	list := []Skill{}
 	err = s.view(ctx, func(r *store.Reader) error {
-		return scanIndex(r, func(name []string, _ []byte) (bool, error) {
-			sk, err := countedSkill(r, skillKey(scope, name[0]))
+		add := func(key merge.Key) error {
+			sk, err := countedSkill(r, key)
 			list = append(list, sk)
-			return true, cmp.Or(promised(err), ctx.Err())
+			return cmp.Or(promised(err), ctx.Err())
+		}
+		err := scanIndex(r, func(name []string, _ []byte) (bool, error) {
+			return true, add(skillKey(scope, name[0]))
 		}, indexSkillIn, scopeID(scope))
+		if err != nil {
+			return err
+		}
+		shared := len(list)
+		err = s.heldSkills(r, scope, nil, add)
+		if len(list) > shared {
+			slices.SortStableFunc(list, func(a, b Skill) int { return cmp.Compare(a.Slug, b.Slug) })
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -157,11 +190,15 @@ func (s skills) Search(ctx context.Context, text string, limit int) ([]Skill, er
 		return limit > 0 && len(found) >= limit
 	}
 	err := s.view(ctx, func(r *store.Reader) error {
-		return scanIndex(r, func(name []string, _ []byte) (bool, error) {
+		return scanIndex(r, func(name []string, row []byte) (bool, error) {
 			if ofSlug < len(found) && found[ofSlug].Slug != name[0] && done() {
 				return false, nil
 			}
-			sk, err := liveSkill(r, skillKey(parseScopeID(name[1]), name[0]))
+			key := skillKey(parseScopeID(name[1]), name[0])
+			if hidden, err := isHidden(r, key, row); hidden || err != nil {
+				return true, err
+			}
+			sk, err := liveSkill(r, key)
 			if err != nil {
 				return false, promised(err)
 			}
@@ -208,7 +245,7 @@ func (s skills) DeleteIf(ctx context.Context, scope Scope, slug string, token En
 }
 
 func (s skills) delete(ctx context.Context, key merge.Key, token Envelope) error {
-	return s.write(ctx, key.Section().ID()+key.Order(), func(r *store.Reader) (merge.Record, error) {
+	return s.deleteShown(ctx, lockOf(key), key, func(r *store.Reader, key merge.Key) (merge.Record, error) {
 		existing, err := heldSkill(r, key)
 		if err != nil {
 			return merge.Record{}, err

@@ -113,6 +113,7 @@ func storedClock(t time.Time) time.Time {
 // copy of the slices. Errors: ErrInvalid.
 func normalSkill(sk Skill) (Skill, error) {
 	var err error
+	sk.Secrets = Secrets{}
 	if sk.Scope, err = authoredScope(sk.Scope); err != nil {
 		return Skill{}, err
 	}
@@ -144,6 +145,7 @@ func normalSkill(sk Skill) (Skill, error) {
 // normalSession is normalSkill for sessions.
 func normalSession(ses Session) (Session, error) {
 	var err error
+	ses.Secrets = Secrets{}
 	if ses.ID != "" {
 		if ses.ID, err = idText(ses.ID); err != nil {
 			return Session{}, err
@@ -155,6 +157,7 @@ func normalSession(ses Session) (Session, error) {
 // normalTurn is normalSkill for turns.
 func normalTurn(t Turn) (Turn, error) {
 	var err error
+	t.Secrets = Secrets{}
 	if t.SessionID, err = keyText("session id", t.SessionID); err != nil {
 		return Turn{}, err
 	}
@@ -169,6 +172,7 @@ func normalTurn(t Turn) (Turn, error) {
 // normalMemory is normalSkill for memory items.
 func normalMemory(it MemoryItem) (MemoryItem, error) {
 	var err error
+	it.Secrets = Secrets{}
 	if it.Scope, err = authoredScope(it.Scope); err != nil {
 		return MemoryItem{}, err
 	}

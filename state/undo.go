@@ -46,6 +46,22 @@ func planOf(r *store.Reader, key merge.Key, what undone) (*undo, error) {
 	return plan, err
 }
 
+// planOf is the function of that name, but that nothing comes back that holds a
+// secret: whoever wants it restores that version, and releases it.
+func (p *replica) planOf(r *store.Reader, key merge.Key, what undone) (*undo, error) {
+	plan, err := planOf(r, key, what)
+	if plan == nil || err != nil || plan.rewrite == nil {
+		return plan, err
+	}
+	v, _, err := p.judgeAnew(r, key, plan.rewrite.head, plan.rewrite.from, plan.rewrite.deleted)
+	if v.hold {
+		from := plan.rewrite.from
+		plan.leave("what was there before, the version %x, holds a secret (%s): restore that version by itself, which holds it back until it is released", from.Hash[:8], v.rules)
+		plan.rewrite, plan.Now = nil, nil
+	}
+	return plan, err
+}
+
 // undoHead plans for a head that is to be undone.
 func (u *undo) undoHead(r *store.Reader, known []knownVersion, what undone) error {
 	head := headOf(known)
