@@ -162,3 +162,27 @@ func TestTheClientDeletesWhatItHasRead(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAConditionThatIsEmptyIsRefused and so is a body in what nobody reads: they would
+// be taken for none, and for JSON.
+func TestAConditionThatIsEmptyIsRefused(t *testing.T) {
+	h := api.NewHandler(newBackend(t), api.Config{})
+	for _, test := range []struct {
+		name, value string
+		want        int
+	}{
+		{"If-Match", "", 400},
+		{"If-None-Match", " ", 400},
+		{"Content-Encoding", "gzip", 415},
+		{"Content-Type", "application/json; charset=latin1", 415},
+		{"Content-Type", "application/json; charset=UTF-8", 200},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), "PUT", "/v1/memory/a", strings.NewReader(`{"content":"x"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set(test.name, test.value)
+		recorder := httptest.NewRecorder()
+		if h.ServeHTTP(recorder, r); recorder.Code != test.want {
+			t.Errorf("%s: %q: status %d, want %d: %s", test.name, test.value, recorder.Code, test.want, recorder.Body)
+		}
+	}
+}

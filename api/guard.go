@@ -53,7 +53,7 @@ func (g Guard) refusal(r *http.Request) *wire.Problem {
 	case !isOwnSite(r.Header.Values("Sec-Fetch-Site")):
 		return newProblem(wire.CodeDenied, "a page of another site may not ask this daemon")
 	case hasBody(r) && !isJSON(r.Header):
-		return newProblem(wire.CodeMediaType, "the body must be JSON: send Content-Type: application/json")
+		return newProblem(wire.CodeMediaType, "the body must be JSON in UTF-8, not encoded further: send Content-Type: application/json, and no Content-Encoding")
 	case !g.knowsToken(r.Header.Values("Authorization")):
 		return newProblem(wire.CodeUnauthorized, "send the token of this daemon, which stands in api.token in its data directory: Authorization: Bearer TOKEN")
 	}
@@ -89,9 +89,13 @@ func isOwnSite(sites []string) bool {
 // hasBody reports whether a request has a body, or may have one.
 func hasBody(r *http.Request) bool { return r.ContentLength != 0 }
 
+// isJSON reports whether a body is said to be JSON in UTF-8, as it stands: none other
+// is read.
 func isJSON(h http.Header) bool {
-	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	return err == nil && media == "application/json" && len(h.Values("Content-Type")) == 1
+	media, params, err := mime.ParseMediaType(h.Get("Content-Type"))
+	charset, isNamed := params["charset"]
+	return err == nil && media == "application/json" && len(h.Values("Content-Type")) == 1 &&
+		(!isNamed || strings.EqualFold(charset, "utf-8")) && len(h.Values("Content-Encoding")) == 0
 }
 
 // knowsToken compares in the same time however much of the token is right.

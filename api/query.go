@@ -27,7 +27,7 @@ func strictly(ctx huma.Context, next func(huma.Context)) {
 	}
 	if fault == nil && ctx.Operation().RequestBody != nil {
 		if r, _ := humago.Unwrap(ctx); !isJSON(r.Header) {
-			fault = newProblem(wire.CodeMediaType, "the body must be JSON: send Content-Type: application/json")
+			fault = newProblem(wire.CodeMediaType, "the body must be JSON in UTF-8, not encoded further: send Content-Type: application/json, and no Content-Encoding")
 		}
 	}
 	if fault != nil {
@@ -101,6 +101,12 @@ func checkQuery(ctx huma.Context) *wire.Problem {
 // checkHeaders refuses a header twice of which huma would read the first.
 func checkHeaders(ctx huma.Context) *wire.Problem {
 	r, _ := humago.Unwrap(ctx)
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		// To huma one that is empty is absent, and the write would be unconditional.
+		if values := r.Header.Values(name); len(values) > 0 && strings.TrimSpace(values[0]) == "" {
+			return newProblem(wire.CodeInvalid, "header "+name+" is empty: leave it out, or send one ETag as it came, or *")
+		}
+	}
 	for _, p := range ctx.Operation().Parameters {
 		if n := len(r.Header.Values(p.Name)); p.In == "header" && n > 1 {
 			return newProblem(wire.CodeBadRequest, fmt.Sprintf("header %s is given %d times", p.Name, n))
