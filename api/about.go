@@ -22,7 +22,6 @@ type about struct {
 func (a about) register(h *handler) {
 	const small = "A fleet has few members, so the list has no pages."
 	register(h, operation{route: "GET /v1/status", id: "get-status", tag: "fleet", summary: "What this node knows, without asking anybody"}, a.status)
-	register(h, operation{route: "GET /v1/members", id: "list-members", tag: "fleet", summary: "The members of the fleet, by name", text: small}, a.members)
 	register(h, operation{
 		route: "POST /v1/probe", id: "probe", tag: "fleet", summary: "What every member answers now", text: small,
 	}, a.probe)
@@ -70,16 +69,6 @@ func (a about) status(ctx context.Context, _ *struct{}) (*statusOutput, error) {
 	}
 	status.SchemaVersion = wire.SchemaVersion
 	return &statusOutput{status}, nil
-}
-
-type membersOutput struct{ Body wire.MemberList }
-
-func (a about) members(ctx context.Context, _ *struct{}) (*membersOutput, error) {
-	members, err := a.backend.Members(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &membersOutput{wire.MemberList{SchemaVersion: wire.SchemaVersion, Members: members}}, nil
 }
 
 type probeInput struct {

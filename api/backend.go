@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/node"
 	"github.com/fleetsync/fleetd/state"
 )
 
@@ -19,7 +20,8 @@ type Backend interface {
 	// NameOf returns the name of the member of an instance id; empty for who is
 	// none. It asks nobody.
 	NameOf(instanceID string) string
-	// Members lists all members, the node included, by name.
+	// Members lists all members, the node included, by name, those that belong to
+	// the fleet no more too.
 	Members(ctx context.Context) ([]wire.Member, error)
 	// Probe asks every other member for its root, and waits for each answer as
 	// long as ctx allows at most.
@@ -31,11 +33,16 @@ type Backend interface {
 	Compare(ctx context.Context, members []string) (wire.Comparison, error)
 	// Invite opens an invitation.
 	Invite(ctx context.Context, opts InviteOptions) (wire.Invitation, error)
+	// Ban revokes a member, or voids a range of what it wrote.
+	Ban(ctx context.Context, opts BanOptions) (wire.Ban, error)
 	// Checks tells of each thing that the node needs to serve its fleet whether it
 	// has it, as long as ctx allows: wire.CheckNode, CheckNetwork, CheckWrites and
 	// CheckClock.
 	Checks(ctx context.Context) []wire.Check
 }
+
+// BanOptions are the choices of a ban.
+type BanOptions = node.BanRequest
 
 // InviteOptions are the choices of an invitation; zero values are defaults, and
 // Can as in wire.InvitationRequest.

@@ -27,6 +27,7 @@ type backend struct {
 	// named are the members that Compare was asked for.
 	named   []string
 	invited api.InviteOptions
+	banned  api.BanOptions
 	err     error // what Status, Probe and Invite return, and why the node is not ready
 }
 
@@ -71,6 +72,11 @@ func (b *backend) Compare(ctx context.Context, members []string) (wire.Compariso
 func (b *backend) Invite(_ context.Context, opts api.InviteOptions) (wire.Invitation, error) {
 	b.invited = opts
 	return wire.Invitation{Ticket: "fleet1x", Uses: 1, ExpiresAt: time.Unix(0, 0).UTC(), Addresses: []string{}}, b.err
+}
+
+func (b *backend) Ban(_ context.Context, opts api.BanOptions) (wire.Ban, error) {
+	b.banned = opts
+	return wire.Ban{ID: "b", Name: opts.Member, From: opts.From.String(), By: "root", Told: []string{}, Later: []string{"c"}}, b.err
 }
 
 func (b *backend) Checks(context.Context) []wire.Check {

@@ -100,7 +100,11 @@ func examples() []example {
 		{"watch", "/v1/watch?after=x", "", nil, 400},
 		{"get-status", "/v1/status", "", nil, 200},
 		{"list-members", "/v1/members", "", nil, 200},
+		{"list-members", "/v1/members?all=true", "", nil, 200},
 		{"list-members", "/v1/members?x=1", "", nil, 400},
+		{"ban", "/v1/bans", `{"member":"b","from":"1.0","to":"2.0","note":"n","dry_run":true}`, nil, 200},
+		{"ban", "/v1/bans", `{"member":"b","from":"x"}`, nil, 400},
+		{"ban", "/v1/bans", `{}`, nil, 400},
 		{"probe", "/v1/probe?timeout_ms=100", "", nil, 200},
 		{"probe", "/v1/probe?timeout_ms=0", "", nil, 400},
 		{"verify", "/v1/verify", "", nil, 200},
@@ -131,8 +135,10 @@ func full(t *testing.T) *backend {
 	since := time.Unix(1, 0).UTC()
 	return &backend{
 		state: a,
-		members: []wire.Member{{ID: "a", Name: "a", Role: "admin", State: wire.StateSelf, Addresses: []string{}}, {
+		members: []wire.Member{{ID: "a", Name: "a", Role: "admin", State: wire.StateSelf, Addresses: []string{}, Capabilities: []string{"*"}, Scopes: []wire.Scope{}}, {
 			ID: "b", Name: "b", Role: "member", State: wire.StateBehind, Since: &since, Why: "w", Addresses: []string{"/ip4/1"},
+			Capabilities: []string{"skill"}, Scopes: []wire.Scope{{Project: "p"}}, ExpiresAt: &since, SuccessorID: "c",
+			Revoked: &wire.Revocation{From: "1.0", By: "a", At: since, Note: "n"}, Voids: []wire.Revocation{{From: "1.0", To: "2.0", By: "root", At: since}},
 			Progress: &wire.Progress{Family: "memory", Received: 1, Expected: 2},
 		}},
 		probe: wire.Probe{Root: "r", Members: []wire.Answer{{ID: "b", Name: "b", Answered: true}}},

@@ -57,6 +57,7 @@ func newHandler(backend Backend, cfg Config) *handler {
 	cfg.Version.SchemaVersion = wire.SchemaVersion
 	h.api = humago.New(segments{h.mux}, openAPI())
 	h.api.UseMiddleware(strictly)
+	trust{backend: backend}.register(h)
 	about{backend: backend, version: cfg.Version, openapi: func() []byte { return h.openapi }}.register(h)
 	replica := backend.State()
 	records{replica: replica}.register(h)

@@ -60,11 +60,13 @@ func (b nodeBackend) NameOf(instanceID string) string {
 
 func wireMembers(members []node.Member) []wire.Member {
 	list := make([]wire.Member, 0, len(members))
-	for _, m := range members {
+	for i := range members {
+		m := &members[i]
 		w := wire.Member{
 			ID: m.ID.String(), Name: m.Name, Role: m.Role.String(), State: strings.ReplaceAll(string(m.State), " ", "_"),
 			Behind: m.Lacks, Ahead: m.Behind, Why: m.Why, Addresses: append([]string{}, m.Addrs...),
 		}
+		addRights(&w, &m.Rights)
 		if !m.Since.IsZero() {
 			since := m.Since.UTC()
 			w.Since = &since
@@ -124,6 +126,8 @@ func nodeProblem(err error) error {
 	}{
 		{node.ErrDenied, wire.CodeDenied},
 		{node.ErrNotRunning, wire.CodeUnavailable},
+		{node.ErrBanned, wire.CodeConflict},
+		{node.ErrRange, wire.CodeInvalid},
 		{node.ErrNoMember, wire.CodeNotFound},
 		{node.ErrInvitations, wire.CodeUnavailable},
 		{node.ErrConfig, wire.CodeInvalid},

@@ -14,6 +14,7 @@ import (
 type committer struct {
 	store     *store.Store
 	admission *admission
+	judging   *sync.Mutex // held while all is judged; see Node
 	// applied is told of each result.
 	applied func(ctx context.Context, b fleetsync.ApplyBatch, res store.Result, err error)
 
@@ -22,8 +23,8 @@ type committer struct {
 	queue []fleetsync.ApplyBatch
 }
 
-func newCommitter(st *store.Store, a *admission) *committer {
-	return &committer{store: st, admission: a, ready: make(chan struct{}, 1)}
+func newCommitter(st *store.Store, a *admission, judging *sync.Mutex) *committer {
+	return &committer{store: st, admission: a, judging: judging, ready: make(chan struct{}, 1)}
 }
 
 // submit queues one batch; it never waits.
@@ -75,5 +76,7 @@ func (c *committer) apply(ctx context.Context, b fleetsync.ApplyBatch) (store.Re
 	if !b.Reconsider {
 		return c.store.Merge(ctx, b.Batch)
 	}
+	c.judging.Lock()
+	defer c.judging.Unlock()
 	return c.store.Reconsider(ctx, fleetsync.Judging(c.admission))
 }

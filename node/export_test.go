@@ -57,6 +57,12 @@ func (n *Node) AnswerJoin(ctx context.Context, request []byte, joiner merge.Inst
 	return n.answerJoin(ctx, request, peer.ID(joiner))
 }
 
+// Connected reports whether a node that runs has a connection with a peer.
+func (n *Node) Connected(p peer.ID) bool {
+	net, err := n.network()
+	return err == nil && len(net.host.Network().ConnsToPeer(p)) > 0
+}
+
 // ParseConfig applies the text of a configuration file.
 func (c *Config) ParseConfig(text []byte) error { return c.parse(text) }
 

@@ -160,7 +160,8 @@ func (t *links) sweep(ctx context.Context) {
 		t.update(ctx, p)
 	}
 	for _, c := range t.host.Network().Conns() {
-		if !t.gater.welcome(c.RemotePeer()) && time.Since(c.Stat().Opened) > strangerTimeout {
+		p := c.RemotePeer()
+		if t.gater.outcast(p) || !t.gater.welcome(p) && time.Since(c.Stat().Opened) > strangerTimeout {
 			_ = c.Close()
 		}
 	}

@@ -36,6 +36,12 @@ const (
 	MemberIncompatible MemberState = "incompatible"
 	// MemberNeverSeen: this node was never connected with it.
 	MemberNeverSeen MemberState = "never seen"
+	// MemberRevoked, MemberSucceeded and MemberExpired: it belongs to the fleet no
+	// more, since it was banned, another key took its place, or its grants are
+	// over. Nothing is exchanged with it, and nobody waits for it.
+	MemberRevoked   MemberState = "revoked"
+	MemberSucceeded MemberState = "succeeded"
+	MemberExpired   MemberState = "expired"
 )
 
 // Member is an instance of the fleet as this node sees it.
@@ -60,9 +66,16 @@ type Member struct {
 	// Via is the address at the other end of the connection; empty when there
 	// is none.
 	Via string
+	Rights
 }
 
-// Members returns all members, this one included, by name. Connected ones that
+// IsGone reports whether the member belongs to the fleet no more.
+func (m *Member) IsGone() bool {
+	return m.State == MemberRevoked || m.State == MemberSucceeded || m.State == MemberExpired
+}
+
+// Members returns all members, this one included, by name, those that are gone
+// too. Connected ones that
 // have not been heard of just now are asked whether they are there, and waited
 // for up to two seconds. Errors: that of ctx.
 func (n *Node) Members(ctx context.Context) ([]Member, error) {
@@ -88,15 +101,19 @@ func (n *Node) members(net *running, peers []fleetsync.PeerState, silent map[mer
 	if net != nil {
 		incompatible = net.links.incompatible()
 	}
-	all := n.authority.Members()
+	all, bans := n.authority.Members(), n.authority.Bans()
 	members := make([]Member, 0, len(all))
 	for _, m := range all {
 		e := n.book.entry(m.ID)
-		view := Member{ID: m.ID, Name: m.Name, Role: m.Role, Addrs: e.Addrs}
+		view := Member{ID: m.ID, Name: m.Name, Role: m.Role, Addrs: e.Addrs, Rights: n.rightsOf(&m, bans)}
 		state, linked := states[m.ID]
 		switch {
 		case m.ID == n.ID():
 			view.State = MemberSelf
+		case !n.isActive(&m):
+			view.State = stateOfGone(&m)
+			members = append(members, view)
+			continue
 		case linked:
 			view.compare(state, silent[m.ID])
 			if !silent[m.ID] {
@@ -115,6 +132,17 @@ func (n *Node) members(net *running, peers []fleetsync.PeerState, silent map[mer
 		members = append(members, view)
 	}
 	return members
+}
+
+// stateOfGone says why a member belongs to the fleet no more.
+func stateOfGone(m *fleet.Member) MemberState {
+	switch {
+	case m.Ban != nil:
+		return MemberRevoked
+	case m.Successor != "":
+		return MemberSucceeded
+	}
+	return MemberExpired
 }
 
 // locate fills in where a member is, as the network knows.
@@ -243,7 +271,7 @@ func (n *Node) Probe(ctx context.Context) (Probe, error) {
 	}
 	out := Probe{Root: n.Root()}
 	for _, m := range n.members(net, states, nil) {
-		if m.State == MemberSelf {
+		if m.State == MemberSelf || m.IsGone() {
 			continue
 		}
 		a := Answer{ID: m.ID, Name: m.Name, Answered: heard[m.ID]}

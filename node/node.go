@@ -27,10 +27,8 @@ type Node struct {
 	log  *slog.Logger
 	lock *dirLock
 
-	key     fleet.Identity
-	root    fleet.Identity // valid when hasRoot
-	hasRoot bool
-	store   *store.Store
+	key   fleet.Identity
+	store *store.Store
 	// buildDigests ends the opening of the store while the node runs already.
 	buildDigests func() error
 	authority    *fleet.Authority
@@ -41,6 +39,9 @@ type Node struct {
 	book         *book
 	scores       *scores
 	gater        *gater
+
+	// judging is held while all that is here is judged by the statements.
+	judging sync.Mutex
 
 	ready chan struct{} // closed when the network is up
 
@@ -104,10 +105,10 @@ func (n *Node) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.root, n.hasRoot, err = readRoot(layout(n.cfg.Dir), id); err != nil {
+	n.authority = fleet.NewAuthority(id)
+	if _, _, err := n.rootKey(); err != nil {
 		return err
 	}
-	n.authority = fleet.NewAuthority(id)
 	n.admission = &admission{authority: n.authority, changed: n.membersChanged}
 	if err := fleetsync.LearnHeld(n.store, n.admission); err != nil {
 		return fmt.Errorf("node: fleet statements: %w", err)
@@ -138,16 +139,28 @@ func (s signer) Sign(message []byte) (sig []byte, err error) { return s.key.Sign
 // signerFor returns who signs a grant of a role here: this instance where it
 // is an admin, root where the root key lies.
 func (n *Node) signerFor(role fleet.Role) (fleet.Signer, bool) {
-	if n.hasRoot && role == fleet.RoleAdmin {
-		return n.root, true
+	root, hasRoot, err := n.rootKey()
+	if err != nil {
+		n.log.Warn("root key not read", "err", err)
+		hasRoot = false
+	}
+	if hasRoot && role == fleet.RoleAdmin {
+		return root, true
 	}
 	if role != fleet.RoleMember {
 		return nil, false
 	}
-	if m, ok := n.authority.Member(n.key.ID()); ok && m.Role == fleet.RoleAdmin {
+	if m, ok := n.authority.Member(n.key.ID()); ok && m.Role == fleet.RoleAdmin && m.Ban == nil {
 		return n.key, true
 	}
-	return n.root, n.hasRoot
+	return root, hasRoot
+}
+
+// rootKey reads the fleet's root key, where it lies. It is read each time, so
+// that a daemon has it in memory only while it signs, and commands may bring and
+// take the file meanwhile. Errors: ErrKeyFile.
+func (n *Node) rootKey() (root fleet.Identity, ok bool, err error) {
+	return readRoot(layout(n.cfg.Dir), n.authority.Fleet())
 }
 
 // ID returns the instance.

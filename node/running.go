@@ -130,7 +130,7 @@ func (n *Node) assemble() (*running, error) {
 		return nil, err
 	}
 	r := &running{
-		host: h, verify: newSignatures(fleet.NewVerifier(rand.Reader)), committer: newCommitter(n.store, n.admission),
+		host: h, verify: newSignatures(fleet.NewVerifier(rand.Reader)), committer: newCommitter(n.store, n.admission, &n.judging),
 	}
 	r.loop = &loop{
 		engine: n.newEngine(), verify: r.verify, commits: n.commits, committer: r.committer, inputs: make(chan input, inputsMax),

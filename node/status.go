@@ -44,7 +44,7 @@ type Status struct {
 	// Addrs are the addresses that this node can be dialled at; none while it
 	// does not run.
 	Addrs []string
-	// Members are all members, this one included, by name.
+	// Members are those that belong to the fleet now, and this one, by name.
 	Members  []Member
 	Counters Counters
 }
@@ -72,6 +72,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
+	members = slices.DeleteFunc(members, func(m Member) bool { return m.IsGone() })
 	st := Status{ID: n.ID(), Fleet: n.Fleet(), Members: members}
 	st.Records, st.Root = n.digest()
 	for _, m := range members {
@@ -86,6 +87,9 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	st.Conflicts, st.Parked, st.ParkedFor, st.WantedBlobs = u.conflicts, u.parked, u.parkedFor, u.wantedBlobs
 	u.tell(members)
 	st.InSync, st.Verdict = verdict(members)
+	if over := n.overHere(); over != "" {
+		st.InSync, st.Verdict = false, over
+	}
 	if trouble := n.trouble(ctx); trouble != "" {
 		st.Verdict = trouble + "; " + st.Verdict
 	}
@@ -160,6 +164,9 @@ func verdict(members []Member) (inSync bool, text string) {
 	others, equal := 0, 0
 	var reasons []string
 	for _, m := range members {
+		if m.IsGone() {
+			continue
+		}
 		switch m.State {
 		case MemberSelf:
 			continue
@@ -196,6 +203,8 @@ func (m *Member) describe() string {
 		b.WriteString(" was never seen")
 	case MemberIncompatible:
 		b.WriteString(" is incompatible")
+	case MemberRevoked, MemberSucceeded, MemberExpired:
+		b.WriteString(" is a member no more: " + string(m.State))
 	case MemberBehind:
 		fmt.Fprintf(&b, " is behind by %d", m.Lacks)
 	case MemberAhead:

@@ -97,7 +97,7 @@ func (n *Node) Compare(ctx context.Context, names []string) ([]Compared, error) 
 		}
 		c := Compared{ID: m.ID, Name: m.Name}
 		switch m.State {
-		case MemberOffline, MemberNeverSeen, MemberIncompatible:
+		case MemberOffline, MemberNeverSeen, MemberIncompatible, MemberRevoked, MemberSucceeded, MemberExpired:
 			c.Unfinished = strings.TrimPrefix(m.describe(), m.Name+" ")
 		case MemberSelf, MemberInSync, MemberSyncing, MemberBehind, MemberAhead:
 			ids = append(ids, m.ID)
@@ -122,7 +122,7 @@ func (n *Node) others(names []string) (map[merge.InstanceID]bool, error) {
 	all := n.authority.Members()
 	if len(names) == 0 {
 		for _, m := range all {
-			found[m.ID] = m.ID != n.ID()
+			found[m.ID] = m.ID != n.ID() && n.isActive(&m)
 		}
 		return found, nil
 	}

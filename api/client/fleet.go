@@ -17,7 +17,26 @@ func (c *Client) Status(ctx context.Context) (wire.Status, error) {
 	return status, err
 }
 
-// Members lists the members of the fleet, by name.
+// AllMembers lists all that ever were members of the fleet, by name.
+func (c *Client) AllMembers(ctx context.Context) (wire.MemberList, error) {
+	var list wire.MemberList
+	err := c.call(ctx, http.MethodGet, "/v1/members", url.Values{"all": {"true"}}, nil, &list)
+	return list, err
+}
+
+// Ban revokes a member, or voids a range of what it wrote, for ever and for the whole
+// fleet; see wire.BanRequest. Codes: not_found, denied for a node that may not, conflict
+// for who is revoked already, invalid.
+func (c *Client) Ban(ctx context.Context, in wire.BanRequest) (wire.Ban, error) {
+	var ban wire.Ban
+	if err := checkText(in.Member, in.Note); err != nil {
+		return ban, err
+	}
+	err := c.patient().call(ctx, http.MethodPost, "/v1/bans", nil, in, &ban)
+	return ban, err
+}
+
+// Members lists the members that belong to the fleet now, by name.
 func (c *Client) Members(ctx context.Context) (wire.MemberList, error) {
 	var list wire.MemberList
 	err := c.call(ctx, http.MethodGet, "/v1/members", nil, nil, &list)

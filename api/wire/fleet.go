@@ -12,6 +12,9 @@ const (
 	StateOffline      = "offline"      // not connected
 	StateIncompatible = "incompatible" // connected, but nothing can be exchanged
 	StateNeverSeen    = "never_seen"   // never connected with this node
+	StateRevoked      = "revoked"      // banned: it belongs to the fleet no more
+	StateSucceeded    = "succeeded"    // another key took its place
+	StateExpired      = "expired"      // its grants are over
 )
 
 // Member is an instance that belongs to the fleet.
@@ -36,6 +39,24 @@ type Member struct {
 	Progress *Progress `json:"progress,omitempty"`
 	// Addresses are where the member is said to be.
 	Addresses []string `json:"addresses"`
+	// Capabilities are the families that it may write, "*" for every one; none for a
+	// member that only reads.
+	Capabilities []string `json:"capabilities"`
+	// Scopes are those in which it may write; none is every scope.
+	Scopes []Scope `json:"scopes"`
+	// ExpiresAt is when its grants are over; absent for never.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	// Revoked is the ban for ever; absent for who is not revoked.
+	Revoked *Revocation `json:"revoked,omitempty"`
+	// Voids are the ranges of what it wrote that count no more.
+	Voids []Revocation `json:"voids,omitempty"`
+	// SuccessorID is the key that took its place; absent when there is none.
+	SuccessorID string `json:"successor_id,omitempty"`
+}
+
+// IsGone reports whether the member belongs to the fleet no more.
+func (m *Member) IsGone() bool {
+	return m.State == StateRevoked || m.State == StateSucceeded || m.State == StateExpired
 }
 
 // Progress is how far fetching a section has come, in versions.
@@ -50,7 +71,8 @@ type Progress struct {
 	Join bool `json:"join"`
 }
 
-// MemberList is every member, the answering node included, by name.
+// MemberList is every member, the answering node included, by name: those that
+// belong to the fleet now, or all that ever did.
 type MemberList struct {
 	SchemaVersion int      `json:"schema_version"`
 	Members       []Member `json:"members"`
@@ -78,7 +100,8 @@ type Status struct {
 	// Parked counts the versions that wait for authority or for their time.
 	Parked int `json:"parked"`
 	// ParkedFor says how many for which reason: "authority", "future" (stamped ahead
-	// of time), "banned" or "floor" (older than a delete that was collected).
+	// of time), "banned", "floor" (older than a delete that was collected), "withdrawn" or
+	// "closed" (by a key that was succeeded).
 	ParkedFor map[string]int `json:"parked_for,omitempty"`
 	// WantedBlobs counts the contents that records refer to and that are still to be
 	// fetched.
@@ -87,7 +110,7 @@ type Status struct {
 	Addresses []string `json:"addresses"`
 	// Store is "badger" or "memory".
 	Store string `json:"store"`
-	// Members are all members, this node included, by name.
+	// Members are those that belong to the fleet now, and this node, by name.
 	Members []Member `json:"members"`
 }
 

@@ -71,9 +71,9 @@ func (a *app) showHistory(ctx context.Context, group string, scope *scopeFlags, 
 	return nil
 }
 
-// memberNames maps the ids of the members to their names.
+// memberNames maps the ids of all that ever were members to their names.
 func memberNames(ctx context.Context, c *client.Client) (map[string]string, error) {
-	list, err := c.Members(ctx)
+	list, err := c.AllMembers(ctx)
 	if err != nil {
 		return nil, err
 	}

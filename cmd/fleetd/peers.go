@@ -21,7 +21,7 @@ func (a *app) peersCommand() *cobra.Command {
 		peers := peerList{SchemaVersion: wire.SchemaVersion, Peers: []wire.Member{}}
 		for _, m := range list.Members {
 			switch m.State {
-			case wire.StateSelf, wire.StateOffline, wire.StateNeverSeen:
+			case wire.StateSelf, wire.StateOffline, wire.StateNeverSeen, wire.StateRevoked, wire.StateSucceeded, wire.StateExpired:
 			default:
 				peers.Peers = append(peers.Peers, m)
 			}

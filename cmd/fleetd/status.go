@@ -31,17 +31,6 @@ func (a *app) statusCommand() *cobra.Command {
 	})
 }
 
-func (a *app) membersCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "members", Short: "who belongs to the fleet", Args: cobra.NoArgs}
-	return a.ask(cmd, func(ctx context.Context, c *client.Client, _ []string) error {
-		list, err := c.Members(ctx)
-		if err != nil {
-			return err
-		}
-		return a.print(list, func(w io.Writer) { a.memberTable(w, list.Members) })
-	})
-}
-
 func (a *app) memberTable(w io.Writer, members []wire.Member) {
 	rows := make([][]string, 0, len(members))
 	for _, m := range members {
