@@ -76,7 +76,7 @@ func (o *observer) applied(r *Replica, b *fleetsync.ApplyBatch, res store.Result
 		r.note("apply %d: chunk of blob %x at %d of %d", b.ID, b.Chunk.Hash[:4], b.Chunk.Offset, b.Chunk.Size)
 		return
 	case b.Reconsider:
-		r.note("reconsider %d: released %d, covered %d, still parked %d", b.ID, res.Applied, res.Covered, res.Parked)
+		r.note("reconsider %d: released %d, covered %d, still parked %d, taken away %d, given back %d", b.ID, res.Applied, res.Covered, res.Parked, res.Retracted, res.Restored)
 		o.cover.Markers[SometimesReleased] += res.Applied + res.Covered
 		return
 	}

@@ -12,7 +12,7 @@ import (
 // come back; later it may be allowed again. So a key whose versions are judged
 // otherwise than before is computed anew from all that is known of it: it holds
 // every version, of v/ and h/, that is admissible and that no admissible one
-// covers. What is not admissible stays in h/, marked, under the bounds of
+// covers, and what it held but for what these cover. What is not admissible stays in h/, marked, under the bounds of
 // history; i/ 3 finds the keys that have such versions.
 
 // candidate is a version of a key that is judged anew.
@@ -114,7 +114,7 @@ func (g *stage) candidates(ks *keyState, judge Judge) ([]candidate, error) {
 	for i := range past {
 		all = append(all, candidate{Held: past[i].Held, past: &past[i]})
 	}
-	var admitted []merge.Version
+	var admitted, held []merge.Version
 	for i := range all {
 		c := &all[i]
 		var sure bool
@@ -128,8 +128,15 @@ func (g *stage) candidates(ks *keyState, judge Judge) ([]candidate, error) {
 		if c.reason == 0 {
 			admitted = append(admitted, c.Version)
 		}
+		if c.reason == 0 && c.past == nil {
+			held = append(held, c.Version)
+		}
 	}
-	for _, v := range merge.Resolve(admitted) {
+	// What is held goes only for what will be held. Of honest writers that is the
+	// same; but a version in history may cover what its own successor does not, when
+	// two machines wrote under one key, and whoever never had it would bring back for
+	// ever what it takes away here.
+	for _, v := range merge.Resolve(append(held, merge.Resolve(admitted)...)) {
 		i := slices.IndexFunc(all, func(c candidate) bool { return c.Hash == v.Hash })
 		all[i].stays = true
 	}
