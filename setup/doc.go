@@ -12,9 +12,10 @@
 //   - I3 Doing it again changes nothing (TestPuttingAgainChangesNothing).
 //   - I4 An entry that somebody changed is neither replaced nor taken out unless
 //     that is forced (TestWhatTheUserChangedIsKept).
-//   - I5 A file is replaced as a whole or not at all, with its mode, behind a
-//     symbolic link if it is one, and only if it is still what the plan was made
-//     for (TestFilesAreReplacedWithCare).
+//   - I5 A file is replaced as a whole or not at all, with its mode and its owner,
+//     behind a symbolic link if it is one (TestFilesAreReplacedWithCare,
+//     TestAFileKeepsItsOwnerAndMode), and only if right before that it is still what
+//     the plan was made for (TestAFileThatChangesWhileItIsWrittenIsLeft).
 //
 // # How undo knows
 //

@@ -34,6 +34,11 @@ func (e Entry) Remove(text []byte) ([]byte, error) {
 	return bytesOf(after), err
 }
 
+// Write makes a file hold will if it holds was; nil stands for no file.
+func Write(path string, was, will []byte) error {
+	return write(path, content{was, was != nil}, content{will, will != nil})
+}
+
 func bytesOf(c content) []byte {
 	if c.exists && c.text == nil {
 		return []byte{}

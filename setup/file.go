@@ -76,29 +76,44 @@ func target(path string) (string, error) {
 	return "", errLinks
 }
 
-// write makes a file hold c: as a whole or not at all, with the mode that it had,
-// and behind a symbolic link if it is one.
-func write(path string, c content) error {
+// write makes a file that holds was hold c: as a whole or not at all, with the
+// mode and the owner that it had, and behind a symbolic link if it is one. Errors:
+// ErrChanged when it holds something else by the time that all else is done.
+func write(path string, was, c content) error {
 	path, err := target(path)
 	if err != nil {
 		return err
 	}
 	if !c.exists {
+		if err := unchanged(path, was); err != nil {
+			return err
+		}
 		return cause(os.Remove(path))
 	}
-	mode := fs.FileMode(newFile)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
+	info, err := os.Stat(path)
+	if err != nil {
+		info = nil // it is new, or comparing it below says what is wrong
 	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, newDir); err != nil {
 		return fmt.Errorf("make %s: %w", dir, cause(err))
 	}
-	return replace(path, c.text, mode)
+	return replace(path, info, was, c.text)
 }
 
-// replace puts a new file in the place of one.
-func replace(path string, text []byte, mode fs.FileMode) (err error) {
+// unchanged returns ErrChanged unless a file holds just was.
+func unchanged(path string, was content) error {
+	now, err := read(path)
+	if err == nil && !now.is(was) {
+		err = ErrChanged
+	}
+	return err
+}
+
+// replace puts a new file in the place of one that info tells of, nil for none,
+// and that holds was. The last comparison is right before the renaming: agents
+// write their files at any time, and what they wrote must not be lost.
+func replace(path string, info fs.FileInfo, was content, text []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".fleetd-*")
 	if err != nil {
 		return cause(err)
@@ -110,8 +125,8 @@ func replace(path string, text []byte, mode fs.FileMode) (err error) {
 		}
 	}()
 	_, err = f.Write(text)
-	if errMode := f.Chmod(mode); err == nil {
-		err = errMode
+	if errLike := makeLike(f, info); err == nil {
+		err = errLike
 	}
 	if errSync := f.Sync(); err == nil {
 		err = errSync
@@ -120,7 +135,23 @@ func replace(path string, text []byte, mode fs.FileMode) (err error) {
 		err = errClose
 	}
 	if err == nil {
+		err = unchanged(path, was)
+	}
+	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	return err
+}
+
+// makeLike gives a new file the owner and the mode of the one whose place it
+// takes, nil for none. The owner comes first: the mode may let a group read, and
+// that must not be another group.
+func makeLike(f *os.File, info fs.FileInfo) error {
+	if info == nil {
+		return f.Chmod(newFile)
+	}
+	if err := keepOwner(f, info); err != nil {
+		return fmt.Errorf("keep its owner: %w", cause(err))
+	}
+	return f.Chmod(info.Mode().Perm())
 }

@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 )
@@ -164,20 +163,22 @@ func outcome(was, will content) string {
 }
 
 // Apply writes what the plan says, and returns the files that were written: all
-// of them, unless there is an error.
+// of them, unless there is an error. Nothing is written when one of them has
+// changed since the plan was made. Errors: a FileError, of ErrChanged then.
 func (p *Plan) Apply() (done []string, err error) {
 	for _, c := range p.Changes {
 		if c.Outcome == Unchanged {
 			continue
 		}
-		now, err := read(c.Path)
-		if err == nil && (now.exists != c.was.exists || !bytes.Equal(now.text, c.was.text)) {
-			err = ErrChanged
+		if err := unchanged(c.Path, c.was); err != nil {
+			return nil, &FileError{c.Path, err}
 		}
-		if err == nil {
-			err = write(c.Path, c.will)
+	}
+	for _, c := range p.Changes {
+		if c.Outcome == Unchanged {
+			continue
 		}
-		if err != nil {
+		if err := write(c.Path, c.was, c.will); err != nil {
 			return done, &FileError{c.Path, err}
 		}
 		done = append(done, c.Path)

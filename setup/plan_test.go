@@ -417,6 +417,43 @@ func TestAFileThatChangesAfterThePlanIsLeft(t *testing.T) {
 	}
 }
 
+// What changes between the look of Apply at all files and the renaming of one is
+// left too, and no half-made file stays beside it.
+func TestAFileThatChangesWhileItIsWrittenIsLeft(t *testing.T) {
+	for name, c := range map[string]struct{ was, will []byte }{
+		"another text":              {[]byte("{}"), []byte("{1}")},
+		"one that was not there":    {nil, []byte("{1}")},
+		"one that would be removed": {[]byte("{}"), nil},
+	} {
+		path := filepath.Join(t.TempDir(), "settings.json")
+		store(t, path, "theirs")
+		if err := setup.Write(path, c.was, c.will); !errors.Is(err, setup.ErrChanged) || load(t, path) != "theirs" {
+			t.Errorf("%s: got %v, and %q", name, err, load(t, path))
+		}
+		if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+			t.Errorf("%s: beside it are %v, %v", name, entries, err)
+		}
+	}
+}
+
+// A plan that cannot be carried out whole is not begun.
+func TestNothingIsWrittenWhenALaterFileHasChanged(t *testing.T) {
+	home := t.TempDir()
+	place := placeIn(home, nil)
+	plan, err := setup.Set(agent(t, "codex"), place, plain, false)
+	if err != nil || len(plan.Changes) < 2 {
+		t.Fatalf("a plan of several files is wanted: %+v, %v", plan, err)
+	}
+	first, last := plan.Changes[0].Path, plan.Changes[len(plan.Changes)-1].Path
+	store(t, last, "theirs")
+	if done, err := plan.Apply(); !errors.Is(err, setup.ErrChanged) || len(done) != 0 {
+		t.Errorf("got %v, %v", done, err)
+	}
+	if _, err := os.Stat(first); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s was written all the same: %v", first, err)
+	}
+}
+
 func TestFilesThatCannotBeReadAreAnError(t *testing.T) {
 	home := t.TempDir()
 	place, path := placeIn(home, nil), filepath.Join(home, ".gemini", "settings.json")
