@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/fleetsync/fleetd/api"
 	"github.com/fleetsync/fleetd/api/wire"
+	"github.com/fleetsync/fleetd/state"
 )
 
 // example is one call of an operation.
@@ -88,6 +90,14 @@ func examples() []example {
 		{"keep-record", "/v1/records/memory/nobody/keep", "", nil, 404},
 		{"restore-record", "/v1/records/memory/m%2Fn/restore", `{"hash":"HASH"}`, nil, 200},
 		{"restore-record", "/v1/records/memory/m%2Fn/restore", `{"hash":"x"}`, nil, 400},
+		{"list-held", "/v1/secrets", "", nil, 200},
+		{"list-held", "/v1/secrets?x=1", "", nil, 400},
+		{"get-held", "/v1/secrets/memory/held1", "", nil, 200},
+		{"get-held", "/v1/secrets/memory/nobody", "", nil, 404},
+		{"release-held", "/v1/secrets/memory/held1/release", `{"hash":"HELD2"}`, nil, 409},
+		{"release-held", "/v1/secrets/memory/held1/release?project=p", `{"hash":"HELD1"}`, nil, 200},
+		{"redact-held", "/v1/secrets/memory/held2/redact", `{"hash":"x"}`, nil, 400},
+		{"redact-held", "/v1/secrets/memory/held2/redact", `{"hash":"HELD2"}`, nil, 200},
 		{"list-changes", "/v1/writers/a/changes", "", nil, 200},
 		{"list-changes", "/v1/writers/a/changes?since=x", "", nil, 400},
 		{"revert-writer", "/v1/writers/b/revert?since=1.0", "", nil, 200},
@@ -132,6 +142,15 @@ func examples() []example {
 func full(t *testing.T) *backend {
 	t.Helper()
 	a, _, _ := inConflict(t)
+	held := state.Snapshot{}
+	for _, id := range []string{"held1", "held2"} {
+		held.Items = append(held.Items, state.MemoryItem{
+			ID: id, Content: "key AKIA" + "IOSFODNN7EXAMPLE", Scope: state.Scope{Project: "p"}, Secrets: state.Secrets{Held: "aws-access-key-id"},
+		})
+	}
+	if _, err := a.Import(t.Context(), held, false); err != nil {
+		t.Fatal(err)
+	}
 	since := time.Unix(1, 0).UTC()
 	return &backend{
 		state: a,
@@ -149,6 +168,16 @@ func full(t *testing.T) *backend {
 	}
 }
 
+// hashesOfHeld puts the hashes of what a backend holds in the place of HELD1 and HELD2.
+func hashesOfHeld(t *testing.T, b *backend) *strings.Replacer {
+	t.Helper()
+	held, err := b.state.Held(t.Context())
+	if err != nil || len(held) != 2 {
+		t.Fatalf("held: %v, %v", held, err)
+	}
+	return strings.NewReplacer("HELD1", hex.EncodeToString(held[0].Version[:]), "HELD2", hex.EncodeToString(held[1].Version[:]))
+}
+
 // TestEveryOperationAnswersAsItIsDescribed calls every operation of the document,
 // and holds each answer against what the document says of it.
 func TestEveryOperationAnswersAsItIsDescribed(t *testing.T) {
@@ -164,7 +193,9 @@ func TestEveryOperationAnswersAsItIsDescribed(t *testing.T) {
 		}
 	}
 	good, bad := map[string]bool{}, map[string]bool{}
+	held := hashesOfHeld(t, b)
 	for _, ex := range examples() {
+		ex.body = held.Replace(ex.body)
 		at, known := places[ex.operation]
 		if !known {
 			t.Fatalf("%s is not in the document", ex.operation)

@@ -52,12 +52,24 @@ func stateToken(t wire.Token) (state.Envelope, error) {
 	return e, nil
 }
 
+func wireGated(s state.Secrets) wire.Gated {
+	return wire.Gated{Held: rulesOf(s.Held), Warned: rulesOf(s.Warned)}
+}
+
+// rulesOf divides names of rules; nil for none.
+func rulesOf(names string) []string {
+	if names == "" {
+		return nil
+	}
+	return strings.Fields(names)
+}
+
 // wireSkill returns a skill without its body.
 func wireSkill(sk state.Skill) wire.Skill {
 	return wire.Skill{
 		ID: sk.ID, Slug: sk.Slug, Name: sk.Name, Description: describe(sk), Scope: wireScope(sk.Scope),
 		Version: sk.Version, Uses: sk.Uses, Wins: sk.Wins, Tags: append([]string{}, sk.Tags...), Check: sk.Check,
-		CreatedAt: sk.CreatedAt, UpdatedAt: sk.UpdatedAt, BodyBytes: len(sk.Body), Incomplete: sk.Incomplete,
+		CreatedAt: sk.CreatedAt, UpdatedAt: sk.UpdatedAt, BodyBytes: len(sk.Body), Incomplete: sk.Incomplete, Gated: wireGated(sk.Secrets),
 		Envelope: wireEnvelope(sk.Envelope),
 	}
 }
@@ -81,22 +93,22 @@ func describe(sk state.Skill) string {
 func wireMemory(m state.MemoryItem) wire.MemoryItem {
 	return wire.MemoryItem{
 		ID: m.ID, Kind: m.Kind, Content: m.Content, Scope: wireScope(m.Scope), Source: m.Source,
-		CreatedAt: m.CreatedAt, Incomplete: m.Incomplete, Envelope: wireEnvelope(m.Envelope),
+		CreatedAt: m.CreatedAt, Incomplete: m.Incomplete, Gated: wireGated(m.Secrets), Envelope: wireEnvelope(m.Envelope),
 	}
 }
 
 func wireSession(ses state.Session) wire.Session {
 	return wire.Session{
 		ID: ses.ID, Title: ses.Title, Model: ses.Model, CreatedAt: ses.CreatedAt, UpdatedAt: ses.UpdatedAt,
-		Envelope: wireEnvelope(ses.Envelope),
+		Gated: wireGated(ses.Secrets), Envelope: wireEnvelope(ses.Envelope),
 	}
 }
 
 func wireTurn(t state.Turn) wire.Turn {
 	return wire.Turn{
 		ID: t.ID, SessionID: t.SessionID, Seq: t.Seq, Role: t.Role, Content: t.Content, CreatedAt: t.CreatedAt,
-		Incomplete: t.Incomplete,
-		Envelope:   wireEnvelope(t.Envelope),
+		Incomplete: t.Incomplete, Gated: wireGated(t.Secrets),
+		Envelope: wireEnvelope(t.Envelope),
 	}
 }
 

@@ -64,6 +64,7 @@ func newHandler(backend Backend, cfg Config) *handler {
 	skills{replica: replica, library: replica.SkillLibrary()}.register(h)
 	memory{replica: replica, library: replica.MemoryLibrary()}.register(h)
 	sessions{store: replica.Sessions()}.register(h)
+	held{replica: replica}.register(h)
 	writers{replica: replica}.register(h)
 	whole{replica: replica}.register(h)
 	watch{backend: backend, heartbeat: cmp.Or(cfg.Heartbeat, watchHeartbeat), room: make(chan struct{}, watchersMax)}.register(h)

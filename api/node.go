@@ -31,7 +31,7 @@ func (b nodeBackend) Status(ctx context.Context) (wire.Status, error) {
 		ID: st.ID.String(), Name: st.Name, Fleet: hex.EncodeToString(st.Fleet[:]),
 		Records: st.Records, Root: st.Root, Conflicts: st.Conflicts, Parked: st.Parked,
 		Addresses: append([]string{}, st.Addrs...), Store: b.node.State().Name(),
-		Members: wireMembers(st.Members), WantedBlobs: st.WantedBlobs,
+		Members: wireMembers(st.Members), WantedBlobs: st.WantedBlobs, Held: st.Held,
 	}
 	for reason, n := range st.ParkedFor {
 		if w.ParkedFor == nil {

@@ -69,7 +69,7 @@ func (s whole) importing(ctx context.Context, in *importInput) (*importOutput, e
 		SchemaVersion: wire.SchemaVersion, DryRun: in.Body.DryRun,
 		Sessions: wire.ImportCounts(result.Sessions), Turns: wire.ImportCounts(result.Turns),
 		Skills: wire.ImportCounts(result.Skills), Items: wire.ImportCounts(result.Items),
-		Refused: make([]wire.ImportRefusal, 0, len(result.Refused)),
+		Held: result.Held, Refused: make([]wire.ImportRefusal, 0, len(result.Refused)),
 	}
 	for _, refusal := range result.Refused {
 		out.Refused = append(out.Refused, wire.ImportRefusal{

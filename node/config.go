@@ -12,6 +12,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/multiformats/go-multiaddr"
 
+	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/store"
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
@@ -71,6 +72,10 @@ type Config struct {
 	// section decides. Their text form is that of fleetsync.ParseSharingRule.
 	// Default none.
 	ShareRules []fleetsync.SharingRule
+	// SecretsGate (secrets.gate) says what becomes of what is written here and holds a
+	// key or a token: it stays on this machine until somebody releases it (hold), goes
+	// out with a warning (warn), or nobody looks (off). Default hold.
+	SecretsGate state.GateMode
 	// APIListen (api.listen) is where the local API listens besides its socket: a
 	// loopback address with a port, such as 127.0.0.1:7411. Requests there carry the
 	// token of the data directory, see APIToken. Default empty: nowhere.
@@ -120,6 +125,7 @@ func DefaultConfig() Config {
 		ReconnectMin:   500 * time.Millisecond,
 		ReconnectMax:   30 * time.Second,
 		PeersMax:       48,
+		SecretsGate:    state.GateHold,
 		StoreKind:      StoreBadger,
 	}
 }
@@ -148,6 +154,11 @@ func (c *Config) Validate() error {
 	}
 	if _, err := c.APIAddr(); err != nil {
 		return err
+	}
+	switch c.SecretsGate {
+	case state.GateHold, state.GateWarn, state.GateOff:
+	default:
+		return fmt.Errorf("%w: secrets.gate: %q, want hold, warn or off", ErrConfig, c.SecretsGate)
 	}
 	switch c.StoreKind {
 	case StoreBadger, StoreMemory:

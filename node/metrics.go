@@ -46,6 +46,8 @@ var (
 	metricQueueMax  = metric("queue_limit", "What may wait in the engine, by queue.", "queue")
 	metricMessages  = metric("gossip_messages_total", "Gossip messages, by what became of them.", "outcome")
 	metricIncoming  = metric("sync_records_total", "Records from members, by what became of them.", "outcome")
+	metricHeld      = metric("held_back", "Records that are held back on this machine, since they hold a key or a token.")
+	metricHeldTotal = metric("secrets_held_total", "Writes that were held back since the start, by the rule that found a key or a token.", "rule")
 	metricEvents    = metric("sync_events_total", "What replication has met with, by kind.", "event")
 )
 
@@ -53,7 +55,7 @@ var (
 func (collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		metricInSync, metricRecords, metricConflicts, metricParked, metricWanted, metricStore, metricFailing, metricUp, metricBehind,
-		metricAhead, metricLag, metricOffset, metricQueue, metricQueueMax, metricMessages, metricIncoming, metricEvents,
+		metricAhead, metricLag, metricOffset, metricQueue, metricQueueMax, metricMessages, metricIncoming, metricEvents, metricHeld, metricHeldTotal,
 	} {
 		ch <- d
 	}
@@ -75,6 +77,10 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(metricRecords, float64(st.Records))
 	gauge(metricConflicts, float64(st.Conflicts))
 	gauge(metricWanted, float64(st.WantedBlobs))
+	gauge(metricHeld, float64(st.Held))
+	for rule, n := range c.node.secrets.byRule() {
+		ch <- prometheus.MustNewConstMetric(metricHeldTotal, prometheus.CounterValue, float64(n), rule)
+	}
 	gauge(metricStore, float64(c.node.storeBytes()))
 	gauge(metricFailing, oneIf(c.node.store.Failing() != nil))
 	for _, reason := range []store.Reason{store.ReasonAuthority, store.ReasonFuture, store.ReasonBanned, store.ReasonFloor} {

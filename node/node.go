@@ -38,6 +38,7 @@ type Node struct {
 	invitations  *invitations
 	book         *book
 	scores       *scores
+	secrets      *secretCounts
 	gater        *gater
 
 	// judging is held while all that is here is judged by the statements.
@@ -74,7 +75,7 @@ func New(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg, log: cfg.logger(), commits: newCommitQueue(), scores: &scores{},
+		cfg: cfg, log: cfg.logger(), commits: newCommitQueue(), scores: &scores{}, secrets: &secretCounts{},
 		ready: make(chan struct{}), done: make(chan struct{}),
 	}
 	if n.lock, err = lockDir(dir); err != nil {
@@ -119,6 +120,7 @@ func (n *Node) open(ctx context.Context) error {
 	n.gater = &gater{authority: n.authority, scores: n.scores, inviting: n.invitations.inviting}
 	n.replica, err = state.Open(n.store, state.Config{ //nolint:contextcheck // it writes one row at most, and only into a new store
 		Name: string(n.cfg.StoreKind), Signer: signer{key: n.key, fleet: id}, Admit: n.admission.admitLocal,
+		Gate: n.cfg.SecretsGate, OnSecret: n.secretFound,
 	})
 	if err != nil {
 		return fmt.Errorf("node: open the state: %w", err)

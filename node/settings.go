@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fleetsync/fleetd/fleet"
+	"github.com/fleetsync/fleetd/state"
 	fleetsync "github.com/fleetsync/fleetd/sync"
 )
 
@@ -57,6 +58,14 @@ func Settings() []Setting {
 			get: func(c *Config) string { return joinRules(c.ShareRules) },
 			set: func(c *Config, v []string) (err error) {
 				c.ShareRules, err = parseRules(v)
+				return err
+			},
+		},
+		{
+			Key: "secrets.gate", Help: "what is written here and holds a key or a token: hold keeps it on this machine, warn, or off",
+			get: func(c *Config) string { return string(c.SecretsGate) },
+			set: func(c *Config, v []string) (err error) {
+				c.SecretsGate, err = parseOne(v, func(s string) (state.GateMode, error) { return state.GateMode(s), nil }, "a word")
 				return err
 			},
 		},

@@ -41,6 +41,8 @@ type Status struct {
 	// WantedBlobs counts the contents that records refer to and that are still to be
 	// fetched.
 	WantedBlobs int
+	// Held counts the records that the gate for secrets holds back on this machine.
+	Held int
 	// Addrs are the addresses that this node can be dialled at; none while it
 	// does not run.
 	Addrs []string
@@ -85,6 +87,11 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 		return Status{}, err
 	}
 	st.Conflicts, st.Parked, st.ParkedFor, st.WantedBlobs = u.conflicts, u.parked, u.parkedFor, u.wantedBlobs
+	held, err := n.replica.Held(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	st.Held = len(held)
 	u.tell(members)
 	st.InSync, st.Verdict = verdict(members)
 	if over := n.overHere(); over != "" {

@@ -29,7 +29,7 @@ func createFile(ctx context.Context, c *call, path filePath) (FileResult, error)
 		return FileResult{}, err
 	}
 	files, err := c.described(ctx, written)
-	return FileResult{Text: fmt.Sprintf("File created successfully at: %s", path), Files: files}, err
+	return FileResult{Text: fmt.Sprintf("File created successfully at: %s", path) + gatedOf(written.Secrets).note(), Files: files}, err
 }
 
 // placeFor refuses a path where no file can be: a directory, and one below a
@@ -145,7 +145,7 @@ func (c *call) edit(ctx context.Context, path filePath, change func(text string)
 		first, last := max(line-editContext, 1), min(line+editContext, len(lines))
 		files, err := c.described(ctx, written)
 		return FileResult{
-			Text:  done + fmt.Sprintf(" Here's a snippet of %s with line numbers:\n%s", path, numbered(lines, min(first, last), last)),
+			Text:  done + fmt.Sprintf(" Here's a snippet of %s with line numbers:\n%s", path, numbered(lines, min(first, last), last)) + gatedOf(written.Secrets).note(),
 			Files: files,
 		}, err
 	}

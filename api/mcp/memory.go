@@ -23,6 +23,7 @@ type MemoryEntry struct {
 	CreatedAt time.Time `json:"created_at"`
 	// Incomplete says that the content is not all on this machine yet.
 	Incomplete bool `json:"incomplete"`
+	gated
 	// Version is the token that if_version takes.
 	Version string `json:"version"`
 	Provenance
@@ -43,7 +44,7 @@ type MemoryIndex struct {
 func (s *Server) memoryEntry(it state.MemoryItem, in conflicts) MemoryEntry {
 	return MemoryEntry{
 		ID: it.ID, Kind: it.Kind, Snippet: snippet(it.Content), Bytes: len(it.Content), Scope: wireScope(it.Scope), Source: it.Source,
-		CreatedAt: it.CreatedAt, Incomplete: it.Incomplete, Version: versionOf(it.Envelope),
+		CreatedAt: it.CreatedAt, Incomplete: it.Incomplete, gated: gatedOf(it.Secrets), Version: versionOf(it.Envelope),
 		Provenance: s.provenance(it.Envelope, in[keyOfMemory(it)]),
 	}
 }

@@ -44,7 +44,7 @@ func (c *call) memoryToWrite(ctx context.Context) (state.MemoryItem, error) {
 		known, err := c.findMemory(ctx, it.ID, scope, scoped)
 		switch {
 		case err == nil, errors.Is(err, state.ErrIncomplete):
-			it.Kind, it.Source, it.Scope = known.Kind, known.Source, known.Scope
+			it.Kind, it.Source, it.Scope = known.Kind, known.Source, meantFor(known.Scope, known.Secrets, scoped)
 		case !errors.Is(err, state.ErrNotFound):
 			return it, err
 		}
@@ -76,7 +76,7 @@ func (c *call) writtenMemory(ctx context.Context, it state.MemoryItem) (result, 
 		return result{}, err
 	}
 	m := c.memoryEntry(written, in)
-	return result{m, fmt.Sprintf("remembered %s (%s)%s, %d bytes\nversion %s, %s", api.Named(m.ID), api.Named(m.Kind), scopeText(written.Scope), m.Bytes, m.Version, m.Provenance)}, nil
+	return result{m, fmt.Sprintf("remembered %s (%s)%s, %d bytes\nversion %s, %s", api.Named(m.ID), api.Named(m.Kind), scopeText(written.Scope), m.Bytes, m.Version, m.Provenance) + m.note()}, nil
 }
 
 // memoryConflict adds the stored record to the error of a conflict.

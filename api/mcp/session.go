@@ -21,6 +21,7 @@ type Session struct {
 	CreatedAt time.Time `json:"created_at"`
 	// UpdatedAt is when it or its newest turn was written.
 	UpdatedAt time.Time `json:"updated_at"`
+	gated
 	Provenance
 }
 
@@ -41,6 +42,7 @@ type Turn struct {
 	// Incomplete says that the content is not all on this machine yet, and shows
 	// as empty.
 	Incomplete bool `json:"incomplete"`
+	gated
 	Provenance
 }
 
@@ -54,7 +56,7 @@ type Transcript struct {
 
 func (s *Server) session(ses state.Session, in conflicts) Session {
 	return Session{
-		ID: ses.ID, Title: ses.Title, Model: ses.Model, CreatedAt: ses.CreatedAt, UpdatedAt: ses.UpdatedAt,
+		ID: ses.ID, Title: ses.Title, Model: ses.Model, CreatedAt: ses.CreatedAt, UpdatedAt: ses.UpdatedAt, gated: gatedOf(ses.Secrets),
 		Provenance: s.provenance(ses.Envelope, in[s.sessionKey(ses)]),
 	}
 }
@@ -69,7 +71,7 @@ func (s *Server) turnKey(t state.Turn) merge.Key {
 
 func (s *Server) turn(t state.Turn, in conflicts) Turn {
 	return Turn{
-		ID: t.ID, SessionID: t.SessionID, Seq: t.Seq, Role: t.Role, Content: t.Content, CreatedAt: t.CreatedAt, Incomplete: t.Incomplete,
+		ID: t.ID, SessionID: t.SessionID, Seq: t.Seq, Role: t.Role, Content: t.Content, CreatedAt: t.CreatedAt, Incomplete: t.Incomplete, gated: gatedOf(t.Secrets),
 		Provenance: s.provenance(t.Envelope, in[s.turnKey(t)]),
 	}
 }
@@ -83,7 +85,7 @@ func createSession(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	return result{c.session(created, nil), "session " + created.ID + " begun; session_append adds to it"}, nil
+	return result{c.session(created, nil), "session " + created.ID + " begun; session_append adds to it" + gatedOf(created.Secrets).note()}, nil
 }
 
 func listSessions(ctx context.Context, c *call) (result, error) {
@@ -166,5 +168,5 @@ func appendTurn(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	return result{c.turn(t, nil), fmt.Sprintf("turn %s is number %d of session %s", api.Named(t.ID), t.Seq, api.Named(t.SessionID))}, nil
+	return result{c.turn(t, nil), fmt.Sprintf("turn %s is number %d of session %s", api.Named(t.ID), t.Seq, api.Named(t.SessionID)) + gatedOf(t.Secrets).note()}, nil
 }

@@ -31,6 +31,7 @@ type SkillEntry struct {
 	UpdatedAt  time.Time `json:"updated_at"`
 	// Incomplete says that the text is not all on this machine yet.
 	Incomplete bool `json:"incomplete"`
+	gated
 	// Version is the token that if_version takes.
 	Version string `json:"version"`
 	Provenance
@@ -54,7 +55,7 @@ func (s *Server) skillEntry(sk state.Skill, in conflicts) SkillEntry {
 	return SkillEntry{
 		ID: sk.ID, Slug: sk.Slug, Name: sk.Name, Description: describe(sk), Scope: wireScope(sk.Scope), Tags: append([]string{}, sk.Tags...),
 		Revision: sk.Version, Uses: sk.Uses, Wins: sk.Wins, Confidence: state.WilsonLowerBound(sk.Wins, sk.Uses), Bytes: len(sk.Body),
-		UpdatedAt: sk.UpdatedAt, Incomplete: sk.Incomplete, Version: versionOf(sk.Envelope),
+		UpdatedAt: sk.UpdatedAt, Incomplete: sk.Incomplete, gated: gatedOf(sk.Secrets), Version: versionOf(sk.Envelope),
 		Provenance: s.provenance(sk.Envelope, in[keyOfSkill(sk)]),
 	}
 }

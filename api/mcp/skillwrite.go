@@ -31,7 +31,7 @@ func upsertSkill(ctx context.Context, c *call) (result, error) {
 	}
 	out := c.skillEntry(written, in)
 	return result{out, fmt.Sprintf("skill %s%s is at revision %d, %d bytes\nversion %s, %s",
-		api.Named(out.Slug), scopeText(written.Scope), out.Revision, out.Bytes, out.Version, out.Provenance)}, nil
+		api.Named(out.Slug), scopeText(written.Scope), out.Revision, out.Bytes, out.Version, out.Provenance) + out.note()}, nil
 }
 
 // skillToWrite is the skill that a call asks for. Of one that is there the fields
@@ -48,7 +48,7 @@ func (c *call) skillToWrite(ctx context.Context) (state.Skill, error) {
 	sk := state.Skill{Slug: c.args.text("slug"), Scope: scope}
 	switch known, err := c.findSkill(ctx, sk.Slug, scope, scoped); {
 	case err == nil, errors.Is(err, state.ErrIncomplete):
-		sk = state.Skill{Slug: known.Slug, Scope: known.Scope, Name: known.Name, Tags: known.Tags, Check: known.Check}
+		sk = state.Skill{Slug: known.Slug, Scope: meantFor(known.Scope, known.Secrets, scoped), Name: known.Name, Tags: known.Tags, Check: known.Check}
 	case !asNotFound(err):
 		return sk, err
 	default:

@@ -106,6 +106,8 @@ type Status struct {
 	// WantedBlobs counts the contents that records refer to and that are still to be
 	// fetched.
 	WantedBlobs int `json:"wanted_blobs"`
+	// Held counts the records that the gate for secrets holds back on this node.
+	Held int `json:"held"`
 	// Addresses are where this node can be reached.
 	Addresses []string `json:"addresses"`
 	// Store is "badger" or "memory".

@@ -18,6 +18,7 @@ type MemoryItem struct {
 	CreatedAt time.Time `json:"created_at"`
 	// Incomplete says that the content is not here yet, and shows as empty.
 	Incomplete bool `json:"incomplete,omitempty"`
+	Gated
 	Envelope
 }
 

@@ -14,6 +14,7 @@ type Session struct {
 	CreatedAt time.Time `json:"created_at"`
 	// UpdatedAt is when the session or its newest turn was written.
 	UpdatedAt time.Time `json:"updated_at"`
+	Gated
 	// The envelope counts the turns, too: each adds one to SyncVersion.
 	Envelope
 }
@@ -59,6 +60,7 @@ type Turn struct {
 	CreatedAt time.Time `json:"created_at"`
 	// Incomplete says that the content is not here yet, and shows as empty.
 	Incomplete bool `json:"incomplete,omitempty"`
+	Gated
 	Envelope
 }
 

@@ -26,6 +26,7 @@ type Skill struct {
 	Body *string `json:"body,omitempty"`
 	// Incomplete says that the body is not here yet, and shows as empty.
 	Incomplete bool `json:"incomplete,omitempty"`
+	Gated
 	Envelope
 }
 

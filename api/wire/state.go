@@ -17,13 +17,16 @@ type ImportRequest struct {
 
 // ImportReply says what an import has done, or would do.
 type ImportReply struct {
-	SchemaVersion int             `json:"schema_version"`
-	DryRun        bool            `json:"dry_run"`
-	Sessions      ImportCounts    `json:"sessions"`
-	Turns         ImportCounts    `json:"turns"`
-	Skills        ImportCounts    `json:"skills"`
-	Items         ImportCounts    `json:"items"`
-	Refused       []ImportRefusal `json:"refused"`
+	SchemaVersion int          `json:"schema_version"`
+	DryRun        bool         `json:"dry_run"`
+	Sessions      ImportCounts `json:"sessions"`
+	Turns         ImportCounts `json:"turns"`
+	Skills        ImportCounts `json:"skills"`
+	Items         ImportCounts `json:"items"`
+	// Held counts the records among those created and updated that the gate for
+	// secrets holds back on this machine.
+	Held    int             `json:"held"`
+	Refused []ImportRefusal `json:"refused"`
 }
 
 // ImportCounts counts records of one kind: those that were not live here, those

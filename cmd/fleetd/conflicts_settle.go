@@ -106,6 +106,11 @@ func (a *app) printSettled(ctx context.Context, c *client.Client, s wire.Settled
 	name := fmt.Sprintf("%s %s, scope %s", oneLine(s.Kind), oneLine(s.Key), oneLine(scopeText(s.Scope)))
 	from := fmt.Sprintf("what %s wrote at %s", oneLine(sideText(s.From, names)), stampText(s.From.UpdatedHLC))
 	return a.print(s, func(w io.Writer) {
+		if g := gatedOf(s.Version); len(g.Held) > 0 {
+			say(w, "%s unchanged", name)
+			gatedText(w, g, s.Kind, s.Key)
+			return
+		}
 		if !s.Written {
 			say(w, "%s unchanged: it says already %s", name, from)
 			return

@@ -61,7 +61,10 @@ kind and source unless they are given.`,
 		if err != nil {
 			return a.explainWrite(in, err)
 		}
-		return a.print(written, func(w io.Writer) { say(w, "memory %s %s", written.ID, outcome) })
+		return a.print(written, func(w io.Writer) {
+			say(w, "memory %s %s", written.ID, outcome)
+			gatedText(w, written.Gated, "memory", written.ID)
+		})
 	})
 }
 

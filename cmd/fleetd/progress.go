@@ -48,4 +48,7 @@ func progressText(w io.Writer, status *wire.Status) {
 	if status.WantedBlobs > 0 {
 		say(w, "waiting for %s", counted(status.WantedBlobs, "blob"))
 	}
+	if status.Held > 0 {
+		say(w, "%s held back for secrets: fleetd secrets list", counted(status.Held, "record"))
+	}
 }

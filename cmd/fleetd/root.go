@@ -78,7 +78,7 @@ Try it: fleetd demo`,
 		a.demoCommand(), a.simulateCommand(),
 		a.initCommand(), a.runCommand(), a.inviteCommand(), a.joinCommand(),
 		a.statusCommand(), a.doctorCommand(), a.membersCommand(), a.peersCommand(), a.revokeCommand(), a.voidCommand(), a.waitCommand(), a.verifyCommand(),
-		a.memoryCommand(), a.skillCommand(), a.sessionCommand(), a.conflictsCommand(), a.revertCommand(), a.stateCommand(),
+		a.memoryCommand(), a.skillCommand(), a.sessionCommand(), a.conflictsCommand(), a.secretsCommand(), a.revertCommand(), a.stateCommand(),
 		a.mcpCommand(), a.setupCommand(), a.contextCommand(),
 		a.watchCommand(), a.openapiCommand(), a.versionCommand(),
 	)

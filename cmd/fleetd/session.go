@@ -43,7 +43,10 @@ machine, unless share.sessions is true in its settings.`,
 		if err != nil {
 			return a.explainSession(err, "choose another --id, or leave it out")
 		}
-		return a.print(created, func(w io.Writer) { say(w, "session %s created", oneLine(created.ID)) })
+		return a.print(created, func(w io.Writer) {
+			say(w, "session %s created", oneLine(created.ID))
+			gatedText(w, created.Gated, "session", created.ID)
+		})
 	})
 }
 

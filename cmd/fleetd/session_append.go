@@ -50,6 +50,7 @@ unclear outcome: a turn of that id and text is not added twice.`,
 		}
 		return a.print(appended, func(w io.Writer) {
 			say(w, "turn %d of session %s appended", appended.Seq, oneLine(appended.SessionID))
+			gatedText(w, appended.Gated, "session.turn", keyOf(appended.SessionID, appended.ID))
 		})
 	})
 }

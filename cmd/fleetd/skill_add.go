@@ -88,6 +88,7 @@ type addedList struct {
 func (l addedList) text(w io.Writer) {
 	for _, s := range l.Skills {
 		say(w, "skill %s %s, version %d", s.Slug, s.Outcome, s.Version)
+		gatedText(w, s.Gated, "skill", s.Slug)
 	}
 }
 

@@ -99,6 +99,9 @@ func (a *app) printImported(r wire.ImportReply) error {
 		for _, refusal := range r.Refused {
 			say(w, "refused: %s %s, scope %s: %s", oneLine(refusal.Kind), oneLine(refusal.Key), oneLine(scopeText(refusal.Scope)), oneLine(refusal.Reason))
 		}
+		if r.Held > 0 {
+			say(w, "%s held back for secrets: fleetd secrets list", counted(r.Held, "record"))
+		}
 		if r.DryRun {
 			say(w, "nothing was written: this was a dry run")
 		}
