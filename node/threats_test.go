@@ -103,6 +103,7 @@ func TestThreatBadSignatures(t *testing.T) {
 
 // unsigned is a record of a member whose signature is not one.
 func unsigned(t *testing.T, m *member, n int) []byte {
+	t.Helper()
 	stamp := hlc.Timestamp{Wall: time.Now().UnixMilli()}
 	rec, err := merge.Seal(merge.Record{
 		Fleet: m.Fleet(), Key: merge.Key{Kind: "memory", ID: merge.NewID(fmt.Sprintf("forged-%d", n))},
