@@ -72,6 +72,7 @@ func run(only []string) error {
 		{"writes", writes},
 		{"join", join},
 		{"burst", burst},
+		{"hostile", hostile},
 		{"idle", idle},
 		{"state", records},
 		{"http", overHTTP},

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -118,3 +119,13 @@ func AskAndLeave(in func()) error {
 
 // OwnClock is what Status says of this machine's clock.
 func OwnClock(peers []fleetsync.PeerState) string { return ownClock(peers) }
+
+// AskEnded asks a loop that has ended, with room for the question and without.
+func AskEnded(ctx context.Context) error {
+	l := &loop{inputs: make(chan input, 1), ended: make(chan struct{})}
+	close(l.ended)
+	if err := l.ask(ctx, func(*fleetsync.Engine) {}); !errors.Is(err, ErrNotRunning) {
+		return err
+	}
+	return l.ask(ctx, func(*fleetsync.Engine) {})
+}

@@ -29,24 +29,27 @@ type loop struct {
 	answer func(fleetsync.Answer) bool
 
 	inputs  chan input
+	ended   chan struct{} // closed once nothing is taken any more
 	probes  []*probe // of the goroutine alone
 	silence silence  // likewise
 }
 
 // do hands an input to the engine, in order, and waits only while too many are
-// waiting. Errors: that of ctx.
+// waiting. Errors: that of ctx; ErrNotRunning once the loop has ended.
 func (l *loop) do(ctx context.Context, in input) error {
 	select {
 	case l.inputs <- in:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-l.ended:
+		return ErrNotRunning
 	}
 }
 
 // ask is do that waits until the input was taken. With an error it was not, and
-// will not be: whatever it writes to belongs to the caller again. Errors: that of
-// ctx.
+// will not be: whatever it writes to belongs to the caller again. Errors: those of
+// do.
 func (l *loop) ask(ctx context.Context, in input) error {
 	var claimed atomic.Bool // by the engine's goroutine, or by the end of ctx
 	taken := make(chan struct{})
@@ -63,16 +66,20 @@ func (l *loop) ask(ctx context.Context, in input) error {
 	case <-taken:
 		return nil
 	case <-ctx.Done():
-		if claimed.CompareAndSwap(false, true) {
-			return ctx.Err()
-		}
-		<-taken // it is being taken just now
-		return nil
+		err = ctx.Err()
+	case <-l.ended:
+		err = ErrNotRunning
 	}
+	if claimed.CompareAndSwap(false, true) {
+		return err
+	}
+	<-taken // it is being taken just now, or was
+	return nil
 }
 
 // Run drives the engine until ctx ends.
 func (l *loop) Run(ctx context.Context) error {
+	defer close(l.ended)
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	for {

@@ -84,6 +84,9 @@ func (n *Node) Members(ctx context.Context) ([]Member, error) {
 		return n.members(nil, nil, nil), nil //nolint:nilerr // a node that does not run has members too
 	}
 	peers, silent, err := net.loop.survey(ctx)
+	if errors.Is(err, ErrNotRunning) { // it has just ended
+		return n.members(nil, nil, nil), nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func (n *Node) assemble() (*running, error) {
 	}
 	r.loop = &loop{
 		engine: n.newEngine(), verify: r.verify, commits: n.commits, committer: r.committer, inputs: make(chan input, inputsMax),
-		silence: silence{},
+		silence: silence{}, ended: make(chan struct{}),
 	}
 	r.committer.applied = r.loop.applied
 	r.links = newLinks(h, codec, r.loop, n.gater, n.log)

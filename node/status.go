@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,7 +107,9 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	}
 	st.Addrs = addrTexts(net.host)
 	var peers []fleetsync.PeerState
-	if st.Counters, peers, err = net.counters(ctx); err != nil {
+	if st.Counters, peers, err = net.counters(ctx); errors.Is(err, ErrNotRunning) {
+		return st, nil // it has just ended
+	} else if err != nil {
 		return st, err
 	}
 	if wrong := ownClock(peers); wrong != "" {
