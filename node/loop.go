@@ -30,8 +30,8 @@ type loop struct {
 
 	inputs  chan input
 	ended   chan struct{} // closed once nothing is taken any more
-	probes  []*probe // of the goroutine alone
-	silence silence  // likewise
+	probes  []*probe      // of the goroutine alone
+	silence silence       // likewise
 }
 
 // do hands an input to the engine, in order, and waits only while too many are
