@@ -38,7 +38,9 @@ type Config struct {
 type handler struct {
 	mux *http.ServeMux
 	api huma.API
-	log *slog.Logger
+	// nameOf is that of the backend.
+	nameOf func(instanceID string) string
+	log    *slog.Logger
 	// openapi is the description of all operations.
 	openapi []byte
 }
@@ -50,7 +52,7 @@ func NewHandler(backend Backend, cfg Config) http.Handler {
 
 func newHandler(backend Backend, cfg Config) *handler {
 	oneConstructor()
-	h := &handler{mux: http.NewServeMux(), log: cfg.Logger}
+	h := &handler{mux: http.NewServeMux(), log: cfg.Logger, nameOf: backend.NameOf}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -61,8 +63,8 @@ func newHandler(backend Backend, cfg Config) *handler {
 	about{backend: backend, version: cfg.Version, openapi: func() []byte { return h.openapi }}.register(h)
 	replica := backend.State()
 	records{replica: replica}.register(h)
-	skills{replica: replica, library: replica.SkillLibrary()}.register(h)
-	memory{replica: replica, library: replica.MemoryLibrary()}.register(h)
+	skills{replica: replica, library: replica.SkillLibrary(), nameOf: backend.NameOf}.register(h)
+	memory{replica: replica, library: replica.MemoryLibrary(), nameOf: backend.NameOf}.register(h)
 	sessions{store: replica.Sessions()}.register(h)
 	held{replica: replica}.register(h)
 	writers{replica: replica}.register(h)

@@ -15,6 +15,7 @@ import (
 type memory struct {
 	replica state.Replica
 	library state.MemoryLibrary
+	nameOf  func(instanceID string) string
 }
 
 func (m memory) register(h *handler) {
@@ -113,7 +114,7 @@ type memoryOutput struct {
 func (m memory) get(ctx context.Context, in *memoryGetInput) (*memoryOutput, error) {
 	it, err := m.find(ctx, in.ID, &in.ScopeQuery)
 	if errors.Is(err, state.ErrIncomplete) {
-		problem, known := problemOf(err), wireMemory(it)
+		problem, known := problemOf(WithNames(err, m.nameOf)), wireMemory(it)
 		problem.Memory = &known
 		return nil, problem
 	}

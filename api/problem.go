@@ -92,6 +92,18 @@ func problemOf(err error) *wire.Problem {
 	return newProblem(wire.CodeInternal, "the daemon failed; its log says why")
 }
 
+// WithNames returns an error that calls the writers of records by what nameOf says,
+// which is empty for an id that has no name; one that tells of no writer as it is.
+func WithNames(err error, nameOf func(instanceID string) string) error {
+	var lacks *state.IncompleteError
+	if !errors.As(err, &lacks) {
+		return err
+	}
+	named := *lacks
+	named.Writer = nameOf(lacks.WriterID)
+	return &named
+}
+
 // detailOf is the text of an error for people: without the name of the package
 // that returned it.
 func detailOf(err, sentinel error) string {

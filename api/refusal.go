@@ -122,7 +122,7 @@ func (h *handler) refuse(ctx context.Context, path string, err error) error {
 	if errors.As(err, &known) {
 		return known
 	}
-	p := problemOf(err)
+	p := problemOf(WithNames(err, h.nameOf))
 	if p.Code == wire.CodeInternal {
 		h.log.ErrorContext(ctx, "request failed", "path", path, "err", err)
 	}

@@ -15,6 +15,7 @@ import (
 type skills struct {
 	replica state.Replica
 	library state.SkillLibrary
+	nameOf  func(instanceID string) string
 }
 
 func (s skills) register(h *handler) {
@@ -94,7 +95,7 @@ type skillOutput struct {
 func (s skills) get(ctx context.Context, in *skillGetInput) (*skillOutput, error) {
 	sk, err := s.find(ctx, in.Ref, &in.ScopeQuery)
 	if errors.Is(err, state.ErrIncomplete) {
-		problem, known := problemOf(err), wireSkill(sk)
+		problem, known := problemOf(WithNames(err, s.nameOf)), wireSkill(sk)
 		problem.Skill = &known
 		return nil, problem
 	}

@@ -139,11 +139,10 @@ func fillOf(rec *merge.Record) func(content string) any {
 }
 
 // lacking is the error of reading by name what is incomplete, and nil of what is
-// not. Errors: ErrIncomplete.
+// not. Errors: ErrIncomplete, as an IncompleteError.
 func lacking(key merge.Key, writer string, incomplete bool) error {
 	if !incomplete {
 		return nil
 	}
-	return fmt.Errorf("%w: the content of %s has not come yet: it comes from any machine that has it, such as %s, which wrote it",
-		ErrIncomplete, key, writer)
+	return &IncompleteError{Key: key, WriterID: writer}
 }

@@ -1,6 +1,12 @@
 package state
 
-import "errors"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/fleetsync/fleetd/merge"
+)
 
 var (
 	// ErrConflict is returned by a write whose caller passed a SyncVersion, or
@@ -28,3 +34,20 @@ var (
 	// make. Nothing was written.
 	ErrDenied = errors.New("state: denied")
 )
+
+// IncompleteError is the ErrIncomplete of a record that was asked for by name. It
+// says whose content it is, so that who knows names can tell people one.
+type IncompleteError struct {
+	Key merge.Key
+	// WriterID is the instance that wrote it, and Writer what to call that; the id
+	// when empty, as this package leaves it.
+	WriterID, Writer string
+}
+
+func (e *IncompleteError) Error() string {
+	return fmt.Sprintf("%s: the content of %s has not come yet: it comes from any machine that has it, such as %s, which wrote it",
+		ErrIncomplete, e.Key, cmp.Or(e.Writer, e.WriterID))
+}
+
+// Unwrap returns ErrIncomplete.
+func (e *IncompleteError) Unwrap() error { return ErrIncomplete }

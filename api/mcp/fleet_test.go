@@ -111,7 +111,7 @@ func TestIncompleteContent(t *testing.T) {
 	}
 	for tool, in := range map[string]args{"memory_get": {"id": "m"}, "skill_get": {"slug": "s"}} {
 		text := failing(t, a, tool, in, "incomplete: ")
-		if !strings.Contains(text, "fleet_status") || !strings.Contains(text, `"writer":"desk"`) {
+		if !strings.Contains(text, "fleet_status") || !strings.Contains(text, `"writer":"desk"`) || !strings.Contains(text, "such as desk, which wrote it") {
 			t.Errorf("%s: %s", tool, text)
 		}
 	}

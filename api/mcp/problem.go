@@ -44,8 +44,11 @@ func (s *Server) refuse(t *tool, err error) *sdk.CallToolResult {
 	if api.ProblemOf(err).Code == wire.CodeInternal {
 		s.log.Error("tool failed", "tool", t.name, "err", err)
 	}
-	return refusal(err, record)
+	return refusal(s.named(err), record)
 }
+
+// named is an error that calls machines by their names.
+func (s *Server) named(err error) error { return api.WithNames(err, s.node.NameOf) }
 
 // refusal tells an error in the words of the HTTP API, with what to do next. It
 // has no structured content: that would have to follow the schema of a success.

@@ -182,7 +182,7 @@ func (r resources) read(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
 	if err != nil {
-		return nil, rpcError(err)
+		return nil, rpcError(api.WithNames(err, r.node.NameOf))
 	}
 	contents.Meta = sdk.Meta{"fleetd/provenance": r.provenance(envelope, false), "fleetd/version": versionOf(envelope)}
 	res := &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{contents}}

@@ -122,7 +122,7 @@ func (s *Server) getOffered(ctx context.Context, uri string) (*skillsGetResult, 
 		return nil, unknown
 	}
 	if err != nil {
-		return nil, rpcError(err)
+		return nil, rpcError(s.named(err))
 	}
 	offered, ok := offerSkill(sk)
 	if !ok {
