@@ -64,7 +64,7 @@ func wireMembers(members []node.Member) []wire.Member {
 		m := &members[i]
 		w := wire.Member{
 			ID: m.ID.String(), Name: m.Name, Role: m.Role.String(), State: strings.ReplaceAll(string(m.State), " ", "_"),
-			Behind: m.Lacks, Ahead: m.Behind, Why: m.Why, Addresses: append([]string{}, m.Addrs...),
+			Told: m.IsTold, Behind: m.Lacks, Ahead: m.Behind, Why: m.Why, Addresses: append([]string{}, m.Addrs...),
 		}
 		addRights(&w, &m.Rights)
 		if !m.Since.IsZero() {

@@ -50,6 +50,10 @@ type Member struct {
 	Name  string
 	Role  fleet.Role
 	State MemberState
+	// IsTold says of a member that is syncing that it was in sync, and was told of
+	// what was written here less than a heartbeat ago: it has just not answered
+	// since.
+	IsTold bool
 	// Behind counts versions of the member that this node is known to lack: an
 	// upper bound. Lacks counts those of this node that the member lacks.
 	Behind, Lacks uint64
@@ -172,6 +176,9 @@ func (m *Member) compare(s fleetsync.PeerState, silent bool) {
 		m.State = MemberInSync
 	case s.Pulling:
 		m.State = MemberSyncing
+	case s.IsTold:
+		// It may well have it by now: that it lacks something is not known.
+		m.State, m.IsTold, m.Behind, m.Lacks = MemberSyncing, true, 0, 0
 	case s.Since.IsZero():
 		// It may well have what was written here since.
 		m.State, m.Why = MemberSyncing, "not compared since the last change here"

@@ -220,6 +220,10 @@ func (m *Member) describe() string {
 	case MemberAhead:
 		fmt.Fprintf(&b, " is ahead by up to %d", m.Behind)
 	case MemberSyncing, MemberInSync, MemberSelf:
+		if m.IsTold {
+			b.WriteString(" was told of the last change here")
+			break
+		}
 		b.WriteString(" is syncing")
 		switch p := m.Progress; {
 		case p != nil:

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,6 +35,7 @@ func TestVerdictNamesWhoDiffers(t *testing.T) {
 		"one behind":   {[]node.Member{self, {Name: "nas", State: node.MemberBehind, Lacks: 12, Since: since}}, false, "in sync with 0 of 1 members: nas is behind by 12 since 2026-03-01T12:00:00Z"},
 		"one ahead":    {[]node.Member{self, {Name: "nas", State: node.MemberAhead, Behind: 3}}, false, "in sync with 0 of 1 members: nas is ahead by up to 3"},
 		"one syncing":  {[]node.Member{self, {Name: "nas", State: node.MemberSyncing, Behind: 3}}, false, "in sync with 0 of 1 members: nas is syncing, up to 3 to fetch"},
+		"one told":     {[]node.Member{self, {Name: "nas", State: node.MemberSyncing, IsTold: true}}, false, "in sync with 0 of 1 members: nas was told of the last change here"},
 		"one joining":  {[]node.Member{self, {Name: "nas", State: node.MemberSyncing, Behind: 3, Progress: &fleetsync.Progress{Section: merge.Section{Family: "memory"}, Received: 31, Expected: 50}}}, false, "in sync with 0 of 1 members: nas is syncing, 31 of 50 of memory fetched"},
 		"a stranger":   {[]node.Member{self, {Name: "nas", State: node.MemberNeverSeen, Why: "no address of it is known"}}, false, "in sync with 0 of 1 members: nas was never seen (no address of it is known)"},
 		"incompatible": {[]node.Member{self, {Name: "nas", State: node.MemberIncompatible, Why: "too old"}}, false, "in sync with 0 of 1 members: nas is incompatible (too old)"},
@@ -205,4 +207,43 @@ func (d brokenDisk) Update(fn func(tx store.Txn) error) error {
 		return errBroken
 	}
 	return d.Engine.Update(fn)
+}
+
+// Right after a write here nothing is wrong with who was in sync, and nobody knows
+// yet whether it has the write.
+func TestAfterAWriteWhoWasInSyncIsToldOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newSimFleet(t)
+		a := f.member(0, nil)
+		b := f.member(1, a)
+		f.settle(time.Minute, a, b)
+		status := func() node.Status {
+			st, err := a.Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return st
+		}
+		time.Sleep(time.Minute)
+		// It was heard just now, so that nobody waits for it below.
+		if st := status(); !st.InSync {
+			t.Fatalf("at rest: %s", st.Verdict)
+		}
+		a.remember("new")
+		synctest.Wait()
+		st := status()
+		other := st.Members[1]
+		if st.InSync || st.Verdict != "in sync with 0 of 1 members: m1 was told of the last change here" {
+			t.Errorf("after a write: in sync %t, %s", st.InSync, st.Verdict)
+		}
+		if other.State != node.MemberSyncing || !other.IsTold || other.Lacks != 0 || other.Behind != 0 || other.Why != "" {
+			t.Errorf("after a write the other is %+v", other)
+		}
+		time.Sleep(time.Minute)
+		if st := status(); !st.InSync || st.Members[1].IsTold {
+			t.Errorf("a minute later: %s", st.Verdict)
+		}
+		a.stop()
+		b.stop()
+	})
 }

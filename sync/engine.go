@@ -47,6 +47,7 @@ type Engine struct {
 	heartbeatAt time.Time
 	ready       bool      // the store was seen to be
 	changedAt   time.Time // when something changed here that partners were not told
+	localAt     time.Time // when this node's own callers last changed something
 	randomAt    time.Time
 
 	out      Outbox
@@ -230,7 +231,7 @@ func (e *Engine) Local(c store.Commit) {
 	if c.Path != store.PathLocal {
 		return
 	}
-	e.changedAt = e.now
+	e.changedAt, e.localAt = e.now, e.now
 	for i := range c.Records {
 		if c.Records[i].Key.Family() == FleetFamily {
 			e.learn(&c.Records[i])

@@ -64,7 +64,9 @@ func (e *Engine) onHello(p *peer, m *Hello, answer bool) {
 	if err == nil {
 		e.takeAbsent(p, &m.Heads, differing)
 	}
-	p.compare = p.compare || err != nil || m.Heads.To != "" // the greeting did not tell all
+	whole := err == nil && m.Heads.To == ""
+	p.compared = p.compared || whole
+	p.compare = p.compare || !whole // the greeting did not tell all
 }
 
 // forgetLife drops what was under way with the former opening of a peer's
@@ -76,7 +78,7 @@ func (e *Engine) forgetLife(p *peer) {
 	e.dropFetches(p)
 	e.loseCheck(p.id)
 	clear(p.absent)
-	p.sent, p.wants = nil, wishes{}
+	p.sent, p.wants, p.compared = nil, wishes{}, false
 	p.remote = newRemotes()
 }
 
@@ -161,6 +163,7 @@ func (e *Engine) takeEcho(p *peer, m *Heartbeat) {
 		}
 	}
 	delete(p.sent, string(m.Echo))
+	p.compared = p.compared || len(p.sent) == 0
 }
 
 // heartbeats compares heads with a few partners each interval, and with a

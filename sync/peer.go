@@ -14,6 +14,7 @@ import (
 type peer struct {
 	id          PeerID
 	greeted     bool // its hello or answer came
+	compared    bool // of every section that either had then it was said whether it is equal
 	helloAt     time.Time
 	heardAt     time.Time
 	store       store.ID

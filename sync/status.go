@@ -40,6 +40,10 @@ type PeerState struct {
 	// InSync says that every shared section was equal when last compared, and
 	// has not changed here since.
 	InSync bool
+	// IsTold says that it would be in sync but for what changed here less than a
+	// heartbeat ago: it was told of that, by gossip, and has not been compared with
+	// since. What it has of it is not known.
+	IsTold bool
 	// Behind are versions that it is known to have and this node has not
 	// pulled: an upper bound, by feed positions.
 	Behind uint64
@@ -92,7 +96,7 @@ func (e *Engine) Counters() Counters { return e.counters }
 func (e *Engine) peerState(p *peer, mine []ownSection, reader *store.Reader) PeerState {
 	st := PeerState{
 		ID: p.id, Greeted: p.greeted, HeardAt: p.heardAt, Clock: p.clock, Skew: p.skew,
-		InSync: p.greeted, Pulling: p.pull != nil,
+		InSync: p.greeted, Pulling: p.pull != nil, IsTold: p.greeted && e.hasTold(),
 	}
 	held := map[merge.Section]bool{}
 	for _, own := range mine {
@@ -108,6 +112,7 @@ func (e *Engine) peerState(p *peer, mine []ownSection, reader *store.Reader) Pee
 			st.addDifference(p, r, store.SectionState{Section: section}, reader)
 		}
 	}
+	st.IsTold = st.IsTold && !st.InSync && !st.Pulling
 	slices.SortFunc(st.Differing, merge.Section.Compare)
 	e.tellWhy(&st, p, mine)
 	return st
@@ -116,6 +121,8 @@ func (e *Engine) peerState(p *peer, mine []ownSection, reader *store.Reader) Pee
 // addDifference counts one section that is not known to be equal.
 func (st *PeerState) addDifference(p *peer, r *remote, own store.SectionState, reader *store.Reader) {
 	st.InSync = false
+	// Seen to differ it is since some time; and what was never compared may be old.
+	st.IsTold = st.IsTold && (r.isEqual || p.compared && !r.known) && r.since.IsZero()
 	st.Differing = append(st.Differing, own.Section)
 	if !r.since.IsZero() && (st.Since.IsZero() || r.since.Before(st.Since)) {
 		st.Since = r.since
@@ -130,6 +137,12 @@ func (st *PeerState) addDifference(p *peer, r *remote, own store.SectionState, r
 		}
 	}
 	st.Behind += behind
+}
+
+// hasTold reports whether this node's own callers changed something that whoever is
+// connected was told of, and that heartbeats need not have compared yet.
+func (e *Engine) hasTold() bool {
+	return e.cfg.Gossip && !e.localAt.IsZero() && e.now.Sub(e.localAt) < e.cfg.HeartbeatEvery
 }
 
 // cursorsShown bounds the cursors that are looked up for the state of one peer.

@@ -24,6 +24,10 @@ type Member struct {
 	// Role is "member" or "admin".
 	Role  string `json:"role"`
 	State string `json:"state"`
+	// Told says of one that is syncing that it was in sync, and was told of what was
+	// written here less than a heartbeat ago: it has just not answered since. Behind
+	// and Ahead are not known then, and 0.
+	Told bool `json:"told,omitempty"`
 	// Behind counts the versions of this node that the member is known to lack.
 	Behind uint64 `json:"behind"`
 	// Ahead counts the versions of the member that this node is known to lack:

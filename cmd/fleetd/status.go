@@ -41,8 +41,11 @@ func (a *app) memberTable(w io.Writer, members []wire.Member) {
 
 func stateText(m wire.Member) string {
 	text := strings.ReplaceAll(m.State, "_", " ")
-	if m.State == wire.StateSelf {
+	switch {
+	case m.State == wire.StateSelf:
 		text = "this node"
+	case m.Told:
+		text = "told of the last change"
 	}
 	if m.Why != "" {
 		text += " (" + m.Why + ")"
