@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/fleetsync/fleetd/node"
 )
@@ -26,5 +28,40 @@ func TestTheAddressBookKeepsWhatCanBeDialled(t *testing.T) {
 	}
 	if got := node.CleanAddrs(many); len(got) != 16 {
 		t.Errorf("it keeps %d addresses of one member", len(got))
+	}
+}
+
+// Since when a member is offline stands in the address book: a restart of this node,
+// while the member stays away, loses at most the minute by which the book may lag.
+func TestARestartKeepsSinceWhenAMemberIsOffline(t *testing.T) {
+	f := newFixture(t, nil)
+	a := f.found("a")
+	b := f.join(a, "b")
+	f.converge(a, b)
+	b.stop()
+	offline := func(m *node.Node) (got node.Member) {
+		status, err := m.Status(t.Context())
+		if err != nil || len(status.Members) != 2 {
+			t.Fatalf("status: %+v, %v", status, err)
+		}
+		return status.Members[1]
+	}
+	f.eventually("a sees that b is gone", []*member{a}, func() bool { return !a.Connected(peer.ID(b.ID())) && offline(a.Node).State == node.MemberOffline })
+	before := offline(a.Node).Since
+	a.stop()
+
+	apart, err := node.New(t.Context(), f.config(a.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	still := offline(apart)
+	if err := apart.Close(); err != nil {
+		t.Fatal(err)
+	}
+	back := offline(f.start(a.dir).Node)
+	for what, got := range map[string]node.Member{"before it runs": still, "running again": back} {
+		if got.State != node.MemberOffline || got.Since.IsZero() || got.Since.After(before) || before.Sub(got.Since) > time.Minute {
+			t.Errorf("%s, b is %s since %s (%s); before the restart it was offline since %s", what, got.State, got.Since, got.Why, before)
+		}
 	}
 }
