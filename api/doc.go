@@ -8,7 +8,10 @@
 // A body is one JSON object without unknown or repeated fields, of type
 // application/json, in UTF-8; null is no value. Parameters are known, and given
 // once. Every error, that of an unknown path included, is a wire.Problem; only
-// /livez and /readyz answer 503 with a wire.Health, and 304 has no body.
+// /livez and /readyz answer 503 with a wire.Health, and 304 has no body. What never
+// becomes a request is answered by net/http itself, in plain text, and the
+// connection ends: 431 when the head is longer than 64 KiB or so, 400, 501 or 505
+// when it is not HTTP as it reads that.
 //
 // The scope of a read or delete is the query parameters instance, project and
 // workspace: exactly that scope when one of them is given, even if empty, else
