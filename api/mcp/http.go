@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/fleetsync/fleetd/api"
+	"github.com/fleetsync/fleetd/api/mcp/relay"
 	"github.com/fleetsync/fleetd/api/wire"
 )
 
@@ -36,6 +38,9 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 		server, _ := r.Context().Value(serverKey{}).(*sdk.Server)
 		return server
 	}, &sdk.StreamableHTTPOptions{Stateless: true, MaxRequestBodyBytes: wire.RequestBytesMax, PropagateRequestCancellation: true})
+	if refusesID(w, r) {
+		return
+	}
 	opts, err := ParseOptions(r.URL.RawQuery)
 	if err != nil {
 		writeProblem(w, err)
@@ -51,6 +56,33 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 	plain := &plainErrors{ResponseWriter: w}
 	streamable.ServeHTTP(plain, r.WithContext(context.WithValue(r.Context(), serverKey{}, server)))
 	plain.finish()
+}
+
+// refusesID answers a message of which the id would come back changed, as the relay
+// does: the SDK takes numbers for float64, and the answer would belong to no request.
+// It reads the body, and leaves it as it was, an error in it too.
+func refusesID(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodPost {
+		return false
+	}
+	body := r.Body
+	text, err := io.ReadAll(io.LimitReader(body, wire.RequestBytesMax+1))
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(text), body), body}
+	if err != nil {
+		return false // whoever reads on meets it again
+	}
+	answer := relay.RefuseID(text)
+	if answer == nil {
+		return false
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(answer) // a client that went away is nobody to tell
+	return true
 }
 
 // listenOverHTTP makes a request that listens for changes get notices: as long

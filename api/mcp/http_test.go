@@ -124,3 +124,36 @@ func TestErrorsOverHTTPAreProblems(t *testing.T) {
 		})
 	}
 }
+
+// TestAnIDThatWouldComeBackChangedIsRefusedOverHTTP too, with the id as it was sent.
+// Others come back, and what is no message, or too long, is refused as before.
+func TestAnIDThatWouldComeBackChangedIsRefusedOverHTTP(t *testing.T) {
+	server := mcp.New(newNode(t), mcp.Config{})
+	post := func(body string) *httptest.ResponseRecorder {
+		recorder := httptest.NewRecorder()
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(body))
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json, text/event-stream")
+		server.ServeHTTP(recorder, request)
+		return recorder
+	}
+	for id, answered := range map[string]string{"9007199254740993": "9007199254740993", "1e400": "1e400", "1.0": "1.0", "[1]": "null"} {
+		for _, body := range []string{` {"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`, `[{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}]`} {
+			got := post(body)
+			begins := `{"jsonrpc":"2.0","id":` + answered + `,"error":{"code":-32600,"message":"the id `
+			if got.Code != http.StatusBadRequest || got.Header().Get("Content-Type") != "application/json" || !strings.HasPrefix(got.Body.String(), begins) {
+				t.Errorf("%s is answered by %d %s", body, got.Code, got.Body)
+			}
+		}
+	}
+	for _, id := range []string{"9007199254740991", `"9007199254740993"`} {
+		if got := post(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), `"id":`+id) {
+			t.Errorf("the id %s is answered by %d %s", id, got.Code, got.Body)
+		}
+	}
+	var problem wire.Problem
+	long := post(`{"jsonrpc":"2.0","id":1e400,"method":"` + strings.Repeat("x", wire.RequestBytesMax) + `"}`)
+	if err := json.Unmarshal(long.Body.Bytes(), &problem); err != nil || problem.Code != wire.CodeTooLarge {
+		t.Errorf("a message that is too long is answered by %d %.200s", long.Code, long.Body)
+	}
+}

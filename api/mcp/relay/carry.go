@@ -53,8 +53,7 @@ func (s *session) refuseUnsound(line []byte, messages []message) (refused bool) 
 		if m := &messages[i]; !refused && !m.isSound() {
 			refuse(m, `not a message: it needs "jsonrpc":"2.0", and a method or the id of a request`)
 		} else if !refused && !m.hasID() {
-			refuse(m, fmt.Sprintf("the id %.60s would come back as another one: an id is a string, or an integer from -%d to %d without fraction and exponent",
-				bytes.ToValidUTF8(m.ID, []byte("?")), integerMax, integerMax))
+			refuse(m, m.whyNoID())
 		}
 	}
 	return refused

@@ -140,6 +140,30 @@ func (m *message) hasID() bool {
 	return false
 }
 
+// whyNoID says what is wrong with an id that hasID does not take.
+func (m *message) whyNoID() string {
+	return fmt.Sprintf("the id %.60s would come back as another one: an id is a string, or an integer from -%d to %d without fraction and exponent",
+		bytes.ToValidUTF8(m.ID, []byte("?")), integerMax, integerMax)
+}
+
+// RefuseID returns the answer to the first message of a text, which is one or a
+// batch, of which the id would come back changed: a JSON-RPC error, Invalid Request.
+// It is nil when there is none, and for what is no message in JSON at all, which
+// whoever reads it refuses. It is for messages that come to the daemon without a
+// relay.
+func RefuseID(text []byte) []byte {
+	messages, err := parse(bytes.TrimLeft(text, " \t\r\n"))
+	if err != nil {
+		return nil
+	}
+	for i := range messages {
+		if m := &messages[i]; !m.hasID() {
+			return errorLine(m.answerID(), rpcError{Code: codeInvalid, Message: m.whyNoID()})
+		}
+	}
+	return nil
+}
+
 // replacement is U+FFFD.
 const replacement = "\ufffd"
 
