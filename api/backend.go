@@ -35,6 +35,8 @@ type Backend interface {
 	Invite(ctx context.Context, opts InviteOptions) (wire.Invitation, error)
 	// Ban revokes a member, or voids a range of what it wrote.
 	Ban(ctx context.Context, opts BanOptions) (wire.Ban, error)
+	// Withdraw takes a version of a skill back; Head is left to the caller.
+	Withdraw(ctx context.Context, opts WithdrawOptions) (wire.Withdrawal, error)
 	// Checks tells of each thing that the node needs to serve its fleet whether it
 	// has it, as long as ctx allows: wire.CheckNode, CheckNetwork, CheckWrites and
 	// CheckClock.
@@ -43,6 +45,9 @@ type Backend interface {
 
 // BanOptions are the choices of a ban.
 type BanOptions = node.BanRequest
+
+// WithdrawOptions name a version of a skill.
+type WithdrawOptions = node.WithdrawRequest
 
 // InviteOptions are the choices of an invitation; zero values are defaults, and
 // Can as in wire.InvitationRequest.

@@ -74,6 +74,12 @@ func (b *backend) Invite(_ context.Context, opts api.InviteOptions) (wire.Invita
 	return wire.Invitation{Ticket: "fleet1x", Uses: 1, ExpiresAt: time.Unix(0, 0).UTC(), Addresses: []string{}}, b.err
 }
 
+func (b *backend) Withdraw(_ context.Context, opts api.WithdrawOptions) (wire.Withdrawal, error) {
+	return wire.Withdrawal{
+		Slug: "new", By: "a", Note: opts.Note, Versions: []wire.HeldVersion{{WriterID: "b", HLC: opts.Stamp.String()}}, Told: []string{}, Later: []string{},
+	}, b.err
+}
+
 func (b *backend) Ban(_ context.Context, opts api.BanOptions) (wire.Ban, error) {
 	b.banned = opts
 	return wire.Ban{ID: "b", Name: opts.Member, From: opts.From.String(), By: "root", Told: []string{}, Later: []string{"c"}}, b.err

@@ -128,6 +128,8 @@ func nodeProblem(err error) error {
 		{node.ErrNotRunning, wire.CodeUnavailable},
 		{node.ErrBanned, wire.CodeConflict},
 		{node.ErrRange, wire.CodeInvalid},
+		{node.ErrNoVersion, wire.CodeNotFound},
+		{node.ErrNotWithdrawable, wire.CodeInvalid},
 		{node.ErrNoMember, wire.CodeNotFound},
 		{node.ErrInvitations, wire.CodeUnavailable},
 		{node.ErrConfig, wire.CodeInvalid},

@@ -208,21 +208,29 @@ type skillHistoryInput struct {
 	PageQuery
 }
 
-// history lists the versions of a skill, of a deleted one too: exactly that of a
-// scope, else the one that its id or slug leads to.
+// history lists the versions of a skill, of a deleted one too.
 func (s skills) history(ctx context.Context, in *skillHistoryInput) (*historyOutput, error) {
-	scope, scoped := in.scope()
-	key := merge.Key{Kind: "skill", Scope: scope, ID: merge.NewID(in.Ref)}
-	var versions []state.Version
-	err := state.ErrNotFound
+	versions, key, err := s.known(ctx, in.Ref, &in.ScopeQuery)
+	if err != nil {
+		return nil, err
+	}
+	return historyPage(key, versions, &in.PageQuery)
+}
+
+// known finds a skill, a deleted one too, with its versions: exactly that of a
+// scope, else the one that its id or slug leads to.
+func (s skills) known(ctx context.Context, ref string, q *ScopeQuery) (versions []state.Version, key merge.Key, err error) {
+	scope, scoped := q.scope()
+	key = merge.Key{Kind: "skill", Scope: scope, ID: merge.NewID(ref)}
+	err = state.ErrNotFound
 	if scoped {
 		versions, err = s.replica.History(ctx, key)
 	}
 	if errors.Is(err, state.ErrNotFound) {
-		versions, err = s.library.History(ctx, in.Ref)
+		versions, err = s.library.History(ctx, ref)
 	}
 	if err != nil {
-		return nil, err
+		return nil, key, err
 	}
 	for _, v := range versions {
 		if v.Skill != nil {
@@ -231,9 +239,9 @@ func (s skills) history(ctx context.Context, in *skillHistoryInput) (*historyOut
 		}
 	}
 	if scoped && key.Scope != scope {
-		return nil, newProblem(wire.CodeNotFound, fmt.Sprintf("not found: skill %.60q in this scope", in.Ref))
+		return nil, key, newProblem(wire.CodeNotFound, fmt.Sprintf("not found: skill %.60q in this scope", ref))
 	}
-	return historyPage(key, versions, &in.PageQuery)
+	return versions, key, nil
 }
 
 func skillReply(sk wire.Skill) *skillOutput {

@@ -21,6 +21,11 @@ func (t trust) register(h *handler) {
 		text:  "It is for ever, and for the whole fleet. An admin bans members; the holder of the root key, admins.",
 		codes: []wire.Code{wire.CodeNotFound, wire.CodeConflict, wire.CodeClock, wire.CodeDiskFull},
 	}, t.ban)
+	register(h, operation{
+		route: "POST /v1/skills/{ref}/withdraw", id: "withdraw-skill", tag: "skills", summary: "Take a version of a skill back",
+		text:  "It is for ever, and for the whole fleet: what it had replaced shows again. Admins may, and the holder of the root key.",
+		codes: append(readCodes(), wire.CodeClock, wire.CodeDiskFull),
+	}, t.withdraw)
 }
 
 type membersInput struct {

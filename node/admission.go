@@ -5,6 +5,7 @@ import (
 
 	"github.com/fleetsync/fleetd/fleet"
 	"github.com/fleetsync/fleetd/merge"
+	"github.com/fleetsync/fleetd/state"
 	"github.com/fleetsync/fleetd/store"
 )
 
@@ -51,10 +52,26 @@ func (a *admission) admitLocal(r *merge.Record) error {
 	}
 	switch j := a.authority.Judge(r); {
 	case j.Admitted:
-		return nil
+		return a.admitContent(r)
 	case j.Cause == fleet.CauseAuthority:
 		return fmt.Errorf("%s: ask an admin of the fleet for a grant", j.Reason)
 	default:
 		return fmt.Errorf("%s: ask an admin of the fleet", j.Reason)
 	}
+}
+
+// admitContent refuses what the fleet has withdrawn when somebody here writes it
+// anew: another version, with a digest of its own. It binds nobody else.
+func (a *admission) admitContent(r *merge.Record) error {
+	content, ok := state.SkillDigest(r)
+	if !ok || !a.authority.WithdrawnContent(r.Key.Kind, content) {
+		return nil
+	}
+	why := ""
+	for _, w := range a.authority.Withdrawals() {
+		if w.Content == content && w.Note != "" {
+			why = " (" + w.Note + ")"
+		}
+	}
+	return fmt.Errorf("the fleet has withdrawn this text%s: write another one", why)
 }

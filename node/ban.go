@@ -16,7 +16,7 @@ var (
 	// ErrBanned is returned for a member that is banned for ever already.
 	ErrBanned = errors.New("node: banned already")
 	// ErrRange is returned for a ban from or to a stamp that cannot be.
-	ErrRange = errors.New("node: range")
+	ErrRange = errors.New("node: no such range")
 )
 
 // BanRequest says what a member wrote that counts no more.

@@ -39,17 +39,11 @@ func (f *fixture) apart(dir string, do func(m *member)) {
 // viewOf is how one member sees another.
 func (m *member) viewOf(name string) node.Member {
 	m.fixture.t.Helper()
-	members, err := m.Members(m.fixture.t.Context())
-	if err != nil {
-		m.fixture.t.Fatal(err)
+	view, ok := m.viewOfAny(name)
+	if !ok {
+		m.fixture.t.Fatalf("%s knows no %s", m.dir, name)
 	}
-	for _, other := range members {
-		if other.Name == name {
-			return other
-		}
-	}
-	m.fixture.t.Fatalf("%s knows no %s", m.dir, name)
-	return node.Member{}
+	return view
 }
 
 // TestBannedMemberWritesOn: b is revoked while it is apart and writes on. Nobody

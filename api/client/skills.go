@@ -105,3 +105,15 @@ func setLimit(query url.Values, limit int) {
 		query.Set("limit", strconv.Itoa(limit))
 	}
 }
+
+// Withdraw takes a version of a skill back, for ever and in the whole fleet; see
+// wire.WithdrawRequest. Codes: not_found, ambiguous, denied for a node that may not,
+// invalid.
+func (c *Client) Withdraw(ctx context.Context, ref string, scope *wire.Scope, in wire.WithdrawRequest) (wire.Withdrawal, error) {
+	var w wire.Withdrawal
+	if err := checkText(ref, in.Version, in.Note); err != nil {
+		return w, err
+	}
+	err := c.patient().call(ctx, http.MethodPost, "/v1/skills/"+segment(ref)+"/withdraw", scopeQuery(url.Values{}, scope), in, &w)
+	return w, err
+}

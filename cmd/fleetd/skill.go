@@ -13,7 +13,7 @@ import (
 
 func (a *app) skillCommand() *cobra.Command {
 	return a.group("skill", "procedures that agents follow, from SKILL.md folders",
-		a.skillAdd(), a.skillList(), a.skillGet(), a.skillSearch(), a.skillHistory(), a.skillOutcome(), a.skillReport(), a.skillRemove())
+		a.skillAdd(), a.skillList(), a.skillGet(), a.skillSearch(), a.skillHistory(), a.skillOutcome(), a.skillReport(), a.skillRemove(), a.skillWithdraw())
 }
 
 func (a *app) skillList() *cobra.Command {
