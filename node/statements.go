@@ -59,7 +59,7 @@ const rootName = "root"
 // denied says why this machine may not state something, and which may.
 func (n *Node) denied(j fleet.Judgement) error {
 	if m, ok := n.authority.Member(n.key.ID()); ok && m.Role == fleet.RoleAdmin && n.isActive(&m) {
-		return fmt.Errorf("%w: %s, and root.key is not on this machine: do it where it lies, or fleetd root import it", ErrDenied, j.Reason)
+		return fmt.Errorf("%w: %s, and root.key is not on this machine: do it where it lies", ErrDenied, j.Reason)
 	}
 	var admins []string
 	for _, m := range n.authority.Members() {
