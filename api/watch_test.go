@@ -336,7 +336,6 @@ func TestAWatcherEndsWithTheDaemonAndItsContext(t *testing.T) {
 	remember(t, b, "m", "x", state.Scope{})
 	var said []string
 	stopped := false
-	began := time.Now()
 	for line := range rawWatch(t, path, "/v1/watch?kind=skill") {
 		said = append(said, line)
 		// What the filter leaves out moves the position all the same.
@@ -347,9 +346,6 @@ func TestAWatcherEndsWithTheDaemonAndItsContext(t *testing.T) {
 	}
 	if !slices.Contains(said, "event: end") || !slices.Contains(said, ":") {
 		t.Errorf("the stream said %q, want heartbeats and an end", said)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the stop took %s", took)
 	}
 
 	c, _ := serve(t, b)
@@ -384,18 +380,10 @@ func TestAWatcherThatReadsNothingHoldsUpNobody(t *testing.T) {
 		}
 	}
 	big := strings.Repeat("x", 1<<20)
-	began := time.Now()
 	for i := range 30 {
 		remember(t, b, strconv.Itoa(i), big, state.Scope{})
 	}
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("30 writes took %s", took)
-	}
-	began = time.Now()
-	stop()
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the stop took %s", took)
-	}
+	stop() // it fails when something has to be cut off
 }
 
 func TestAWatchIsRefusedLikeOtherRequests(t *testing.T) {

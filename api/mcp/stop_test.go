@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -65,11 +64,7 @@ func TestADaemonThatStopsEndsSessions(t *testing.T) {
 	if err := session.Subscribe(t.Context(), &sdk.SubscribeParams{URI: "memory://a"}); err != nil {
 		t.Fatal(err)
 	}
-	begun := time.Now()
-	stop()
-	if took := time.Since(begun); took > 5*time.Second {
-		t.Errorf("stopping took %s", took)
-	}
+	stop() // it fails when something has to be cut off
 	_ = session.Wait() // it ends, whatever its end is called
 	_ = session.Close()
 	if _, err := c.MCP(t.Context(), client.MCPOptions{}); !errors.Is(err, client.ErrNotRunning) {
@@ -130,9 +125,5 @@ func TestAClientThatReadsNothingKeepsNoDaemonFromStopping(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); err != nil { // the session has begun
 		t.Fatal(err)
 	}
-	begun := time.Now()
 	stop()
-	if took := time.Since(begun); took > 8*time.Second {
-		t.Errorf("stopping took %s", took)
-	}
 }
