@@ -83,7 +83,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(metricStore, float64(c.node.storeBytes()))
 	gauge(metricFailing, oneIf(c.node.store.Failing() != nil))
-	for _, reason := range []store.Reason{store.ReasonAuthority, store.ReasonFuture, store.ReasonBanned, store.ReasonFloor} {
+	for _, reason := range store.Reasons() {
 		gauge(metricParked, float64(st.ParkedFor[reason]), reason.String())
 	}
 	for i := range st.Members {

@@ -28,6 +28,11 @@ const (
 	ReasonClosed
 )
 
+// Reasons returns every reason.
+func Reasons() []Reason {
+	return []Reason{ReasonAuthority, ReasonFuture, ReasonBanned, ReasonFloor, ReasonWithdrawn, ReasonClosed}
+}
+
 // String returns the word that status shows.
 func (r Reason) String() string {
 	switch r {

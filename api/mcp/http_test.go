@@ -83,7 +83,7 @@ func TestADaemonThatStopsEndsListening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop() // it fails when something has to be cut off
+	stop()              // it fails when something has to be cut off
 	_ = session.Close() // there is nobody to tell
 }
 

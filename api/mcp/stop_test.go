@@ -64,7 +64,7 @@ func TestADaemonThatStopsEndsSessions(t *testing.T) {
 	if err := session.Subscribe(t.Context(), &sdk.SubscribeParams{URI: "memory://a"}); err != nil {
 		t.Fatal(err)
 	}
-	stop() // it fails when something has to be cut off
+	stop()             // it fails when something has to be cut off
 	_ = session.Wait() // it ends, whatever its end is called
 	_ = session.Close()
 	if _, err := c.MCP(t.Context(), client.MCPOptions{}); !errors.Is(err, client.ErrNotRunning) {
