@@ -101,7 +101,7 @@ func (a about) invite(ctx context.Context, in *inviteInput) (*inviteOutput, erro
 	if in.Body.TTLSeconds < 0 || in.Body.TTLSeconds > ttlSecondsMax || in.Body.Uses < 0 {
 		return nil, newProblem(wire.CodeInvalid, "ttl_seconds and uses must be positive, and not longer than a year")
 	}
-	opts := InviteOptions{Name: in.Body.Name, TTL: time.Duration(in.Body.TTLSeconds) * time.Second, Uses: in.Body.Uses, Can: in.Body.Can}
+	opts := InviteOptions{Name: in.Body.Name, TTL: time.Duration(in.Body.TTLSeconds) * time.Second, Uses: in.Body.Uses, Can: in.Body.Can, Admin: in.Body.Admin}
 	for _, scope := range in.Body.Scopes {
 		opts.Scopes = append(opts.Scopes, stateScope(scope))
 	}

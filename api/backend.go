@@ -57,4 +57,6 @@ type InviteOptions struct {
 	Uses   int
 	Can    []string
 	Scopes []state.Scope
+	// Admin makes the joiner an admin.
+	Admin bool
 }

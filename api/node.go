@@ -94,9 +94,11 @@ func (b nodeBackend) Probe(ctx context.Context) (wire.Probe, error) {
 }
 
 func (b nodeBackend) Invite(ctx context.Context, opts InviteOptions) (wire.Invitation, error) {
-	invited, err := b.node.Invite(ctx, fleet.InvitationConfig{
-		Name: opts.Name, Capabilities: opts.Can, Scopes: opts.Scopes, TTL: opts.TTL, Uses: opts.Uses,
-	})
+	cfg := fleet.InvitationConfig{Name: opts.Name, Capabilities: opts.Can, Scopes: opts.Scopes, TTL: opts.TTL, Uses: opts.Uses}
+	if opts.Admin {
+		cfg.Role = fleet.RoleAdmin
+	}
+	invited, err := b.node.Invite(ctx, cfg)
 	if err != nil {
 		return wire.Invitation{}, nodeProblem(err)
 	}

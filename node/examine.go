@@ -165,7 +165,7 @@ func (x *examination) keys() {
 			x.fault("keys", err.Error(), key.do)
 		case err == nil && key.path == x.at.rootFile():
 			x.warn("keys", "the root key of the fleet lies in "+key.path+": whoever has it decides who belongs",
-				"keep a copy of it apart from this machine, and remove it here when nobody needs to make admins")
+				"fleetd root export FILE keeps it apart from this machine, fleetd root remove takes it off")
 		case err == nil && closed:
 			x.ok("keys", "identity.key is whole, and nobody else can read it")
 		}

@@ -90,21 +90,7 @@ func (m *model) owed(versions, gone []*written, extant map[merge.Hash]bool) []*w
 	if len(gone) == 0 {
 		return versions
 	}
-	replaced := map[merge.Hash]bool{}
-	var visit func(h merge.Hash)
-	visit = func(h merge.Hash) {
-		if w := m.versions[h]; w != nil && !replaced[h] {
-			replaced[h] = true
-			for _, parent := range w.parents {
-				visit(parent)
-			}
-		}
-	}
-	for _, w := range gone {
-		for _, parent := range w.parents {
-			visit(parent)
-		}
-	}
+	replaced := m.replacedBy(gone)
 	return slices.DeleteFunc(slices.Clone(versions), func(w *written) bool {
 		h := w.record.Hash()
 		return replaced[h] && !extant[h]

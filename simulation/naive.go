@@ -43,9 +43,8 @@ func (r *Replica) seen(rec *merge.Record, settles bool) (parents []merge.Hash, e
 	return parents, err
 }
 
-// resolve returns those of the versions of one key that none of the others
-// replaces, in the order in which they win.
-func (m *model) resolve(versions []*written) []merge.Version {
+// replacedBy returns what versions have replaced, directly or in turn.
+func (m *model) replacedBy(versions []*written) map[merge.Hash]bool {
 	replaced := map[merge.Hash]bool{}
 	var visit func(h merge.Hash)
 	visit = func(h merge.Hash) {
@@ -61,6 +60,13 @@ func (m *model) resolve(versions []*written) []merge.Version {
 			visit(parent)
 		}
 	}
+	return replaced
+}
+
+// resolve returns those of the versions of one key that none of the others
+// replaces, in the order in which they win.
+func (m *model) resolve(versions []*written) []merge.Version {
+	replaced := m.replacedBy(versions)
 	var left []merge.Version
 	for _, w := range versions {
 		if !replaced[w.record.Hash()] {

@@ -159,6 +159,9 @@ type InvitationRequest struct {
 	// Scopes limit what the joiner may write: a record's scope must agree with
 	// one of them in every field that it sets. None means every scope.
 	Scopes []Scope `json:"scopes,omitempty"`
+	// Admin makes the joiner an admin, who may write everything, invite and ban
+	// members. Only a machine with the root key can.
+	Admin bool `json:"admin,omitempty"`
 }
 
 // Invitation is a ticket for a new member. Whoever holds it may join.

@@ -21,18 +21,22 @@ func (a *app) inviteCommand() *cobra.Command {
 		Use: "invite", Short: "print a ticket by which one more machine joins", Args: cobra.NoArgs,
 		Long: `Prints a ticket for fleetd join on another machine. Whoever holds it may join, so
 hand it over as you would a password. This daemon has to run until it was used.
-Today only the machine that began the fleet can invite.`,
+Admins invite; --admin, for one more admin, only where the root key lies.`,
 	}
 	cmd.Flags().StringVar(&in.Name, "name", "", "the name that the new member gets; else it chooses")
 	ttl := cmd.Flags().Duration("ttl", 15*time.Minute, "how long the ticket is good")
 	cmd.Flags().IntVar(&in.Uses, "uses", 1, "how many machines may join by it")
 	can := cmd.Flags().StringSlice("can", nil, "what the member may write, such as skill,memory; an empty value reads only (default memory,skill,session)")
 	scopes := cmd.Flags().StringArray("scope", nil, "limit what it may write, such as project=web,workspace=main (repeat for more; default every scope)")
+	cmd.Flags().BoolVar(&in.Admin, "admin", false, "make the member an admin: it writes everything, invites, and bans members")
 	return a.verb(cmd, func(ctx context.Context, _ []string) error {
 		if err := checkInvitation(in, *ttl); err != nil {
 			return err
 		}
 		in.TTLSeconds = int64(ttl.Round(time.Second) / time.Second)
+		if in.Admin && (cmd.Flags().Changed("can") || len(*scopes) > 0) {
+			return usage("--admin goes without --can and --scope: an admin may write everything", "fleetd invite --help shows how")
+		}
 		if cmd.Flags().Changed("can") {
 			in.Can = append([]string{}, *can...)
 			a.warnFamilies(in.Can)

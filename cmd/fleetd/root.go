@@ -76,7 +76,7 @@ Try it: fleetd demo`,
 	root.PersistentFlags().VarP((*outputFlag)(&a.output), "output", "o", "text or json")
 	root.AddCommand(
 		a.demoCommand(), a.simulateCommand(),
-		a.initCommand(), a.runCommand(), a.inviteCommand(), a.joinCommand(),
+		a.initCommand(), a.runCommand(), a.inviteCommand(), a.joinCommand(), a.rootKeyCommand(),
 		a.statusCommand(), a.doctorCommand(), a.membersCommand(), a.peersCommand(), a.revokeCommand(), a.voidCommand(), a.waitCommand(), a.verifyCommand(),
 		a.memoryCommand(), a.skillCommand(), a.sessionCommand(), a.conflictsCommand(), a.secretsCommand(), a.revertCommand(), a.stateCommand(),
 		a.mcpCommand(), a.setupCommand(), a.contextCommand(),
