@@ -133,7 +133,8 @@ func TestSettingsHaveTextForms(t *testing.T) {
 	values := map[string]string{
 		"listen": "/ip4/127.0.0.1/tcp/1,/ip4/127.0.0.1/udp/2/quic-v1", "discovery.mdns": "true", "gossip": "false", "share.sessions": "true",
 		"heartbeat": "20s", "reconnect.min": "1s", "reconnect.max": "1m0s", "peers.max": "9", "store": "memory", "api.listen": "127.0.0.1:7411", "mcp.start": "true",
-		"share.rules": `keep memory project="a, b",share session project=web workspace=main,keep *`,
+		"secrets.gate": "warn",
+		"share.rules":  `keep memory project="a, b",share session project=web workspace=main,keep *`,
 	}
 	cfg := node.DefaultConfig()
 	for _, s := range node.Settings() {

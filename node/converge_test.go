@@ -135,6 +135,13 @@ func TestRestartKeepsIdentityAndCursors(t *testing.T) {
 		a.remember("some text that fills a page with the others")
 	}
 	f.converge(a, b)
+	// The cursor moves after the records that it passes.
+	f.eventually("b has a place in the feed of a", []*member{a, b}, func() bool {
+		return b.Store().View(func(r *store.Reader) error {
+			_, err := r.Cursor(a.ID(), merge.Section{Family: "memory"})
+			return err
+		}) == nil
+	})
 	id, storeID, root := b.ID(), b.Store().ID(), b.Root()
 	cursor := cursorOf(t, b, a.ID())
 	b.stop()
