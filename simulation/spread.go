@@ -237,6 +237,13 @@ func (s *spread) committed(r *Replica, c *store.Commit) {
 			s.weigh(s.key(c.Records[i].Key))
 		}
 	}
+	if c.Path == store.PathRetract { // nothing need have come in the place of what went
+		for _, ref := range c.Covered {
+			if s.sharing(ref.Key.Section()) {
+				s.weigh(s.key(ref.Key))
+			}
+		}
+	}
 	s.peak = max(s.peak, s.missing)
 }
 
