@@ -104,7 +104,7 @@ func (c *Cluster) doBan(r *Replica, s Step) (done bool) {
 	case ActBan, ActVoid:
 		err = c.ban(r, s)
 	case ActWithdraw:
-		err = c.withdraw(targetOf(s.Count))
+		err = c.withdraw(s.Count)
 	case ActLift:
 		err = c.lift()
 	default:
@@ -156,15 +156,35 @@ func (r *Replica) stampsOf(writer merge.InstanceID) (stamps []hlc.Timestamp, err
 }
 
 // withdraw takes away every version with the content that the admin holds as
-// the head of a skill.
-func (c *Cluster) withdraw(t target) error {
-	admin := c.replicas[0]
-	if admin.busy() {
+// the head of a skill: of the one with a number, or the next that it has.
+func (c *Cluster) withdraw(n int) error {
+	if c.replicas[0].busy() {
 		return nil
 	}
+	for i := range withdrawTries {
+		digest, err := c.digestOf(targetOf(n + 2*i)) // skills have the even numbers
+		if err != nil {
+			return err
+		}
+		if digest == (merge.Hash{}) {
+			continue
+		}
+		return c.take(func(hlc.Timestamp) (taking, fleet.Ban) {
+			c.cover.fault(FaultWithdrawal)
+			return taking{digest: digest}, fleet.Ban{Kind: "skill", Digest: digest}
+		})
+	}
+	return nil
+}
+
+// withdrawTries is how many skills are looked for.
+const withdrawTries = 6
+
+// digestOf returns the digest of what the admin holds as a live skill; zero for
+// none.
+func (c *Cluster) digestOf(t target) (digest merge.Hash, err error) {
 	t.skill = true
-	var digest merge.Hash
-	err := admin.read(func(s *store.Reader) error {
+	err = c.replicas[0].read(func(s *store.Reader) error {
 		head, err := s.Head(t.key())
 		switch {
 		case errors.Is(err, store.ErrNotFound):
@@ -174,13 +194,7 @@ func (c *Cluster) withdraw(t target) error {
 		}
 		return err
 	})
-	if err != nil || digest == (merge.Hash{}) {
-		return err
-	}
-	return c.take(func(hlc.Timestamp) (taking, fleet.Ban) {
-		c.cover.fault(FaultWithdrawal)
-		return taking{digest: digest}, fleet.Ban{Kind: "skill", Digest: digest}
-	})
+	return digest, err
 }
 
 // take states a ban at the admin.

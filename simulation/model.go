@@ -20,7 +20,8 @@ type model struct {
 	acknowledged int
 	reached      []hlc.Timestamp // by replica: the newest stamp that its disk holds
 	// cloned are the keys that two machines, or two pasts of one, wrote under one
-	// identity. Covering is not transitive there, so what is held besides the
+	// identity, or one machine after a version of its own was taken away. Covering is
+	// not transitive there, so what is held besides the
 	// head may depend on the order of arrival; replicas agree all the same.
 	cloned map[merge.Key]bool
 	// tainted are the keys of which a hostile member has made versions: replicas
@@ -81,7 +82,9 @@ func (m *model) attempted(r *Replica, rec *merge.Record, settles bool) {
 	var err error
 	w.said, err = m.saying(r, rec)
 	m.cluster.mustRead(err, r)
-	w.parents, err = r.seen(rec, settles)
+	again := false
+	w.parents, again, err = r.seen(rec, settles)
+	m.cloned[rec.Key] = m.cloned[rec.Key] || again
 	m.cluster.mustRead(err, r)
 	m.cluster.mustRead(m.counts(r, w), r)
 	if r.damaged {

@@ -14,7 +14,10 @@ import (
 
 // seen returns what the writer of a version has before its eyes: the head of
 // the key and its own newest version, or everything when it settles a conflict.
-func (r *Replica) seen(rec *merge.Record, settles bool) (parents []merge.Hash, err error) {
+//
+// again says that a version of its own was taken away before: it covers that one,
+// but not what that one had covered.
+func (r *Replica) seen(rec *merge.Record, settles bool) (parents []merge.Hash, again bool, err error) {
 	err = r.read(func(s *store.Reader) error {
 		held, err := s.Held(rec.Key)
 		if err != nil {
@@ -25,22 +28,22 @@ func (r *Replica) seen(rec *merge.Record, settles bool) (parents []merge.Hash, e
 				parents = append(parents, h.Hash)
 			}
 		}
-		own, err := s.OwnCovered(rec.Key, r.ID())
-		if own != nil {
-			parents = append(parents, own.Hash)
+		covered, err := s.OwnCovered(rec.Key, r.ID())
+		if covered != nil {
+			parents = append(parents, covered.Hash)
 		}
 		if err != nil {
 			return err
 		}
 		past, err := s.RetractedOf(rec.Key)
 		for i := range past {
-			if past[i].Writer == r.ID() { // a writer has seen what it wrote
-				parents = append(parents, past[i].Hash)
+			if past[i].Writer == r.ID() {
+				parents, again = append(parents, past[i].Hash), true
 			}
 		}
 		return err
 	})
-	return parents, err
+	return parents, again, err
 }
 
 // replacedBy returns what versions have replaced, directly or in turn.

@@ -237,14 +237,19 @@ func (s *spread) committed(r *Replica, c *store.Commit) {
 			s.weigh(s.key(c.Records[i].Key))
 		}
 	}
-	if c.Path == store.PathRetract { // nothing need have come in the place of what went
-		for _, ref := range c.Covered {
-			if s.sharing(ref.Key.Section()) {
-				s.weigh(s.key(ref.Key))
-			}
-		}
+	if c.Path == store.PathRetract {
+		s.weighTaken(c)
 	}
 	s.peak = max(s.peak, s.missing)
+}
+
+// weighTaken weighs what was taken away: nothing need have come in its place.
+func (s *spread) weighTaken(c *store.Commit) {
+	for _, ref := range c.Covered {
+		if s.sharing(ref.Key.Section()) {
+			s.weigh(s.key(ref.Key))
+		}
+	}
 }
 
 func (s *spread) weighAll() {
