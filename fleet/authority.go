@@ -79,5 +79,6 @@ func (a *Authority) Statements() []*merge.Record {
 // Mark returns a hash over the bans, withdrawals, floors and successions in
 // force, in merge order; zero when there are none. While it is equal nothing
 // that was admitted, and learnt if it is a statement, has become inadmissible:
-// grants only add.
+// grants only add. One that was left may come back: a grant ends a succession to
+// the same key.
 func (a *Authority) Mark() [sha256.Size]byte { return a.snapshot.Load().mark }

@@ -213,7 +213,7 @@ func (v *invitations) write(ctx context.Context, statement []byte) (*merge.Recor
 	if err != nil {
 		return nil, fmt.Errorf("node: grant: %w", err)
 	}
-	if _, err := v.store.Merge(ctx, store.Batch{Path: store.PathLocal, Records: []merge.Record{rec}}); err != nil {
+	if _, err := v.store.Merge(ctx, store.Batch{Path: store.PathLocal, Records: []merge.Record{rec}, Mark: v.admission.Mark()}); err != nil {
 		return nil, fmt.Errorf("node: write a grant: %w", err)
 	}
 	v.admission.Learn(&rec)

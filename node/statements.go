@@ -88,7 +88,7 @@ func (n *Node) declare(ctx context.Context, recs ...merge.Record) (store.Result,
 	// left to do, so that the result tells all.
 	n.judging.Lock()
 	defer n.judging.Unlock()
-	if _, err := n.store.Merge(ctx, store.Batch{Path: store.PathLocal, Records: recs}); err != nil {
+	if _, err := n.store.Merge(ctx, store.Batch{Path: store.PathLocal, Records: recs, Mark: n.admission.Mark()}); err != nil {
 		return store.Result{}, fmt.Errorf("node: write a statement: %w", err)
 	}
 	for i := range recs {
@@ -100,7 +100,10 @@ func (n *Node) declare(ctx context.Context, recs ...merge.Record) (store.Result,
 	}
 	if net, errNet := n.network(); errNet == nil {
 		// What is held has changed past the engine: partners are to compare.
-		err := net.loop.do(ctx, func(e *fleetsync.Engine) { e.Local(store.Commit{Path: store.PathLocal}) })
+		err := net.loop.do(ctx, func(e *fleetsync.Engine) {
+			e.Reconsider()
+			e.Local(store.Commit{Path: store.PathLocal})
+		})
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return result, err
 		}

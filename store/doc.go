@@ -41,7 +41,9 @@
 //     or damaged, is wanted, over restarts (storetest blobs, at a fault of every
 //     update and with damage to every row).
 //   - I10: no local write commits that was judged by less than the statements of a
-//     Reconsider that began before it (storetest retraction).
+//     Reconsider that began before it; and when versions come from elsewhere that
+//     were judged by others, the next Reconsider judges every version, also after a
+//     crash (storetest retraction, retracting).
 //
 // # Hazards
 //

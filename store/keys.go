@@ -31,7 +31,7 @@ import (
 //	m/ store                 store id
 //	m/ tail                  newest seq, event and stamp: written in every transaction
 //	m/ index                 version of the indexer that wrote i/ 2
-//	m/ judged                mark of the statements by which all versions were judged; empty while they are being judged
+//	m/ judged                mark of the statements by which all versions were judged; empty when one may be judged otherwise
 //	m/ incarnation n8        incarnation and the seq at which it began
 //	m/ section sec8          section id, head, count, sum, suspect
 //	m/ local name            node-private value

@@ -17,6 +17,9 @@ type Batch struct {
 	From merge.InstanceID
 	// Records are admitted versions, in any order, of any keys.
 	Records []merge.Record
+	// Mark is what Judge.Mark was before they were judged. When the statements
+	// changed on their way here, the next Reconsider judges every version.
+	Mark [32]byte
 	// Park are versions that must wait.
 	Park []Parked
 	// Cursor, when set, moves with the last of the batch.
@@ -78,6 +81,7 @@ func (s *Store) Merge(ctx context.Context, b Batch) (Result, error) {
 // part takes from a batch what fits into one transaction.
 func (s *Store) part(b Batch) (*request, Batch) {
 	req := newRequest(b.Path)
+	req.by = &b.Mark
 	req.entries = make([]entry, 0, min(len(b.Records), mergeRecordsMax))
 	records, bytes := 0, 0
 	fits := func(rec *merge.Record, p *packed) bool {
@@ -135,6 +139,7 @@ func (s *Store) submitParts(ctx context.Context, req *request) (Result, error) {
 // split makes two requests of one, with the moves in the second.
 func (q *request) split() (first, second *request) {
 	first, second = newRequest(q.path), newRequest(q.path)
+	first.by, second.by = q.by, q.by
 	e, p := len(q.entries)/2, len(q.parks)/2
 	if e+p == 0 {
 		e = len(q.entries) // one of each: records first, then the parked

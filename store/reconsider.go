@@ -17,7 +17,8 @@ type Judge interface {
 	// JudgeVersion is Judge without the record; sure is false when that is needed.
 	JudgeVersion(k merge.Key, v merge.Version) (reason Reason, sure bool)
 	// Mark names the statements that take something away: while it stays the same,
-	// nothing that was admitted has become inadmissible.
+	// nothing that was admitted has become inadmissible. One that was left may come
+	// back.
 	Mark() [32]byte
 }
 
@@ -26,7 +27,8 @@ type Judge interface {
 // like any other; one whose stamp is still too far ahead stays parked; one that
 // a held version covers goes to the key's history. When the statements take
 // something away that they did not when Reconsider last came to its end (see
-// Judge.Mark), every version is judged: what is not admissible is retracted, and
+// Judge.Mark), or versions came since that were judged by other ones (see
+// Batch.Mark), every version is judged: what is not admissible is retracted, and
 // what it had covered comes back. The result counts those that stay parked as
 // Parked. A local write that was begun before is built anew. Errors: that of ctx
 // before a part, ErrCorrupt, ErrClosed, the engine's; then the next call begins
@@ -41,7 +43,7 @@ func (s *Store) Reconsider(ctx context.Context, judge Judge) (Result, error) {
 	if narrowed {
 		// From here on no write commits that was judged by less. The mark is taken
 		// away first and written last, so that a crash in between starts it over.
-		if err := s.submit(ctx, &request{turn: make(chan struct{}, 1), judge: judge, mark: []byte{}}); err != nil {
+		if err := s.submit(ctx, &request{turn: make(chan struct{}, 1), judge: judge, by: &mark, judging: begun}); err != nil {
 			return Result{}, err
 		}
 	}
@@ -54,25 +56,7 @@ func (s *Store) Reconsider(ctx context.Context, judge Judge) (Result, error) {
 	if err != nil || !narrowed {
 		return total, err
 	}
-	return total, s.submit(ctx, &request{turn: make(chan struct{}, 1), judge: judge, mark: mark[:]})
-}
-
-// judgedBy returns the mark of the statements by which every version here was
-// judged; nil when that did not come to its end.
-func (s *Store) judgedBy() ([]byte, error) {
-	var mark []byte
-	err := s.View(func(r *Reader) error {
-		value, err := get(r.tx, []byte(keyJudged))
-		switch {
-		case errors.Is(err, ErrNotFound):
-			mark = make([]byte, 32) // by none that takes away
-			return nil
-		case err == nil && len(value) > 0:
-			mark = bytes.Clone(value)
-		}
-		return err
-	})
-	return mark, err
+	return total, s.submit(ctx, &request{turn: make(chan struct{}, 1), judge: judge, by: &mark, judging: ended})
 }
 
 // rejudgeAll computes the keys anew that are judged otherwise: of all, or of

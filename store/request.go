@@ -18,9 +18,10 @@ type request struct {
 	// keys are computed anew as judge has it.
 	keys  []merge.Key
 	judge Judge
-	// mark, when not nil, is what all versions are judged by; an empty one says that
-	// they are about to be, and makes every write that was begun before stale.
-	mark []byte
+	// by, when not nil, is the mark of the statements by which its versions were
+	// judged, or all are.
+	by      *[32]byte
+	judging judging
 	// epoch is the judging in which a local write was begun.
 	epoch uint64
 	// unclean says that an earlier part was refused room: no cursor moves.
@@ -83,7 +84,7 @@ func (q *request) records() int { return len(q.entries) + len(q.parks) }
 
 // empty reports whether there is nothing to write.
 func (q *request) empty() bool {
-	return q.records()+len(q.locals)+len(q.chunks)+len(q.keys) == 0 && q.cursor == nil && q.mark == nil
+	return q.records()+len(q.locals)+len(q.chunks)+len(q.keys) == 0 && q.cursor == nil && q.judging == 0
 }
 
 // bytes estimates the keys and values that the request writes.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/fleetsync/fleetd/merge"
@@ -33,16 +32,7 @@ func (g *stage) rejudgeAll(req *request) error {
 		}
 		req.judged = i + 1
 	}
-	switch {
-	case req.mark == nil:
-	case len(req.mark) == 0:
-		g.s.epoch.Add(1)
-		g.setRow([]byte(keyJudged), req.mark)
-	case bytes.Equal(req.mark, make([]byte, len(req.mark))):
-		g.setRow([]byte(keyJudged), nil)
-	default:
-		g.setRow([]byte(keyJudged), req.mark)
-	}
+	g.noteJudging(req)
 	return nil
 }
 

@@ -159,6 +159,9 @@ func (g *stage) apply(req *request) error {
 	if err := g.validate(req); err != nil {
 		return err
 	}
+	if err := g.noteJudgedBy(req); err != nil {
+		return err
+	}
 	if err := g.findVacant(req.entries); err != nil {
 		return err
 	}

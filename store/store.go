@@ -69,10 +69,11 @@ type Store struct {
 	retracted atomic.Int64
 	epoch     atomic.Uint64
 
-	// The committing goroutine alone touches the next three.
-	parked *parkedCount
-	stage  *stage
-	doubt  bool // an update failed and may have happened
+	// The committing goroutine alone touches the next four.
+	parked  *parkedCount
+	stage   *stage
+	judging lastJudging
+	doubt   bool // an update failed and may have happened
 
 	events Eventcount // the newest event of the state stream
 

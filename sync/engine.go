@@ -245,6 +245,11 @@ func (e *Engine) Local(c store.Commit) {
 	}
 }
 
+// Reconsider makes the next Drain judge again what is here, for somebody who has
+// learnt a statement past the engine: what it had judged by less may be on its
+// way into the store.
+func (e *Engine) Reconsider() { e.reconsider = true }
+
 // Probe makes the next Drain compare heads with every peer at once, for
 // somebody who waits for the answer.
 func (e *Engine) Probe() {

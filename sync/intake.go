@@ -198,7 +198,7 @@ func (e *Engine) judge(records []*merge.Record) store.Batch {
 			}
 		}
 	}
-	b := store.Batch{Records: make([]merge.Record, 0, len(records))}
+	b := store.Batch{Mark: e.admission.Mark(), Records: make([]merge.Record, 0, len(records))}
 	for _, r := range records {
 		switch reason := e.admission.Judge(r); reason {
 		case 0:

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -93,6 +94,7 @@ func testRetracting(t *testing.T, open Opener) {
 			"withdraw": m.withdraw,
 			"floor":    m.floor,
 			"lift":     m.lift,
+			"late":     m.late,
 			"reopen":   m.reopen,
 		})
 	})
@@ -156,7 +158,7 @@ func (m *retracting) exchange(rt *rapid.T) {
 // merge brings some versions: those that are covered when they come are not
 // kept, those that are not admissible wait.
 func (m *retracting) merge(rt *rapid.T) {
-	b := store.Batch{Path: drawPath(rt)}
+	b := store.Batch{Path: drawPath(rt), Mark: m.judge().Mark()}
 	for range rapid.IntRange(1, 6).Draw(rt, "records") {
 		rec := m.drawRecord(rt)
 		reason := m.reason(&rec)
@@ -179,6 +181,34 @@ func (m *retracting) merge(rt *rapid.T) {
 		m.keep(p.Record)
 	}
 	if _, err := m.store.Merge(m.t.Context(), b); err != nil {
+		rt.Fatal(err)
+	}
+}
+
+// late brings a version that was judged by the statements before a change, once
+// all was judged by those after it; sometimes the change has come to nothing.
+func (m *retracting) late(rt *rapid.T) {
+	before := m.judge().Mark()
+	rec := m.drawRecord(rt)
+	if m.reason(&rec) != 0 {
+		rt.Skip("not admitted")
+	}
+	if rapid.Bool().Draw(rt, "by others") {
+		before[1]++ // by statements that came and went
+	} else {
+		m.ban(rt)
+	}
+	isCovered := slices.ContainsFunc(m.held(rec.Key), func(v merge.Version) bool { return merge.Covers(v, rec.Version()) })
+	if !isCovered {
+		m.keep(rec)
+	}
+	if _, err := m.store.Merge(m.t.Context(), store.Batch{Path: drawPath(rt), Records: []merge.Record{rec}, Mark: before}); err != nil {
+		rt.Fatal(err)
+	}
+	if rapid.Bool().Draw(rt, "reopen") {
+		m.reopen(rt)
+	}
+	if _, err := m.store.Reconsider(m.t.Context(), m.judge()); err != nil {
 		rt.Fatal(err)
 	}
 }
@@ -338,6 +368,7 @@ func testRetraction(t *testing.T, open Opener) {
 	t.Run("of many keys, in small transactions", func(t *testing.T) { testRetractMany(t, open) })
 	t.Run("of what comes again", func(t *testing.T) { testRetractedComesAgain(t, open) })
 	t.Run("makes a write that was judged by less begin anew", func(t *testing.T) { testStaleWrite(t, open) })
+	t.Run("begins anew when versions came that were judged by less", func(t *testing.T) { testJudgedByLess(t, open) })
 	t.Run("keeps the content that a version refers to", func(t *testing.T) { testRetractedContent(t, open) })
 	t.Run("counts in the index", func(t *testing.T) { testRetractedIndex(t, open) })
 }
@@ -411,6 +442,44 @@ func testRetractedComesAgain(t *testing.T, open Opener) {
 	}
 	wantBodies(t, s, rec.Key, "text")
 	mustVerify(t, s)
+}
+
+// testJudgedByLess has a version come that was admitted before a ban: while all
+// are judged by the ban, and after.
+func testJudgedByLess(t *testing.T, open Opener) {
+	t.Helper()
+	for _, when := range []string{"while", "after"} {
+		t.Run(when, func(t *testing.T) {
+			s := mustOpen(t, open, t.TempDir(), Config(1))
+			anna, ben := NewAuthor("anna", at(0)), NewAuthor("ben", at(-60_000))
+			mustMerge(t, s, store.Result{Applied: 1}, ben.Write(Key("memory", "", "k"), "text", 1))
+			late := anna.Write(Key("memory", "", "a"), "poison", 1) // a row before that of ben
+			comes := sync.OnceFunc(func() { mustMerge(t, s, store.Result{Applied: 1}, late) })
+			judge := JudgingAs(1, func(rec *merge.Record) store.Reason {
+				if when == "while" {
+					done := make(chan struct{})
+					go func() {
+						defer close(done)
+						comes()
+					}()
+					<-done
+				}
+				return bannedAnna(rec)
+			})
+			if got, err := s.Reconsider(t.Context(), judge); err != nil || got != (store.Result{}) {
+				t.Fatalf("the ban gives %+v, %v", got, err)
+			}
+			comes()
+			if got, err := s.Reconsider(t.Context(), judge); err != nil || got != (store.Result{Retracted: 1}) {
+				t.Errorf("judged again: %+v, %v", got, err)
+			}
+			if got, err := s.Reconsider(t.Context(), judge); err != nil || got != (store.Result{}) {
+				t.Errorf("judged once more: %+v, %v", got, err)
+			}
+			wantBodies(t, s, late.Key)
+			mustVerify(t, s)
+		})
+	}
 }
 
 // testStaleWrite has the statements change between the judging of a local write
